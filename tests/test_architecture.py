@@ -13,9 +13,14 @@ import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from types import FrameType
 
 import pytest
 from tests.rows import each_row
+from tests.scenario_calls import DATE, inputs_of
+
+from rankgate.check import check
+from rankgate.criteria.inputs import Inputs
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "rankgate"
@@ -142,6 +147,32 @@ def test_imports_go_one_way(module: str) -> None:
         if f"{module}.".startswith(f"rankgate.{place}."):
             for name in imports_of(module):
                 assert not f"{name}.".startswith(tuple(f"rankgate.{each}." for each in forbidden)), f"{name}: {why}"
+
+
+@pytest.mark.parametrize("name", ["pass", "what_differs", "one_language"])
+def test_calls_go_one_way(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A check hands values down: nothing below calls a function that lies above it, or pulls an iterator from there."""
+    monkeypatch.chdir(inputs_of(name, tmp_path))
+    modules = {str(path): module for module, path in MODULES.items()}
+    upwards: set[tuple[str, str]] = set()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        called = modules.get(frame.f_code.co_filename)
+        if event != "call" or called is None or frame.f_code.co_name == "<module>":
+            return
+        caller = frame.f_back
+        while caller is not None and caller.f_code.co_filename not in modules:
+            caller = caller.f_back
+        if caller is not None and LEVEL[unit(modules[caller.f_code.co_filename])] < LEVEL[unit(called)]:
+            upwards.add((caller.f_code.co_qualname, frame.f_code.co_qualname))
+
+    inputs = Inputs(date=DATE, criteria="ship-criteria.yaml")
+    sys.setprofile(note)
+    try:
+        check(inputs)
+    finally:
+        sys.setprofile(None)
+    assert upwards == set()
 
 
 def test_the_tree_is_a_table_of_contents() -> None:

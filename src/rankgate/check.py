@@ -19,20 +19,20 @@ from rankgate.gates.details import with_details
 from rankgate.gates.evaluation import Case, evaluate
 from rankgate.gates.publishing import published
 from rankgate.gates.results import changes_of, results_of
-from rankgate.metrics.scored_run import Watch, unwatched
+from rankgate.metrics.scored_run import ReadProgress
 from rankgate.model.report import Report
 
 if TYPE_CHECKING:
     from rankgate.base_ref.pull_request import PullRequest
 
 
-def check(inputs: Inputs, *, watch: Watch = unwatched) -> Report:
-    """Judge a run, and where a base is named also as that asks; see `Watch`. A RankgateError has every problem."""
+def check(inputs: Inputs, *, progress: ReadProgress | None = None) -> Report:
+    """Judge a run, and where a base is named also as that asks; a RankgateError has every problem."""
     if inputs.base is not None:
         from rankgate.base_ref.pull_request import against_base  # noqa: PLC0415 -- git is paid for only where a base is named
 
         with against_base(inputs, inputs.base) as pull:
-            return pull.report(reports_of(pull, watch))
+            return pull.report(reports_of(pull, progress))
     criteria = inputs.asked or load_criteria(inputs.criteria or find_criteria())
     require_inputs(inputs, criteria)
     gold, waivers = gold_of(inputs.gold, criteria), waivers_of(criteria)
@@ -41,24 +41,24 @@ def check(inputs: Inputs, *, watch: Watch = unwatched) -> Report:
         from rankgate.criteria.traffic import traffic_files  # noqa: PLC0415 -- paid only where there is traffic
 
         case = replace(case, traffic=traffic_files(criteria, may_lack=inputs.untrusted_run))
-    report = judge(case, watch)
+    report = judge(case, progress)
     return published(with_other_code(with_code(report, inputs, criteria)), criteria.published)
 
 
-def reports_of(pull: PullRequest, watch: Watch) -> dict[str, Report]:
+def reports_of(pull: PullRequest, progress: ReadProgress | None) -> dict[str, Report]:
     """A report for each case of a pull request, also where that cannot be judged."""
     reports: dict[str, Report] = {}
     for judged_by, case in pull.cases.items():
         try:
-            reports[judged_by] = judge(case, watch)
+            reports[judged_by] = judge(case, progress)
         except RankgateError as error:
             reports[judged_by] = pull.not_judged(case, error)
     return reports
 
 
-def judge(case: Case, watch: Watch) -> Report:
+def judge(case: Case, progress: ReadProgress | None) -> Report:
     """One commit's report of the run."""
-    evaluation = evaluate(case, watch)
+    evaluation = evaluate(case, progress)
     results = results_of(case, evaluation)
     changes = changes_of(case, evaluation, results)
     report = compose(case, evaluation, results, changes)

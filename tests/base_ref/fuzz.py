@@ -47,7 +47,6 @@ from rankgate.check import reports_of
 from rankgate.cli.check import judge
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import RankgateError
-from rankgate.metrics.scored_run import unwatched
 from rankgate.model.report import Report
 from rankgate.model.report_text import encode_report
 from rankgate.model.values import SEVERITY_ORDER, Verdict, blocks
@@ -94,7 +93,7 @@ class Play(NamedTuple):
 def both_of(inputs: Inputs) -> tuple[Report | None, Report]:
     """Both reports of the repository around, before they become one."""
     with against_base(inputs, "main") as pull:
-        return pull.both(reports_of(pull, unwatched))
+        return pull.both(reports_of(pull, None))
 
 
 def rank(verdict: Verdict) -> int:

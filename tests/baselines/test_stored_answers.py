@@ -26,7 +26,7 @@ LATER = frozenset({RunField.LATENCY, RunField.ANSWER})
 
 def rankings(packed: Packed, needs: frozenset[RunField] = ANSWER) -> list[Ranking]:
     record = recorded(packed, source="run", provenance={}, gold=None, date="2026-01-31")
-    return list(unpack(record, lambda: packed.data, needs, name="baseline").rankings)
+    return list(unpack(record, packed.data, needs, name="baseline").rankings)
 
 
 def lines_of(data: bytes) -> list[dict[str, Any]]:

@@ -66,7 +66,7 @@ def read_slowly(screen: Screen) -> None:
             asked.set()
         return shares[-1]
 
-    with screen.is_stderr(), bar(share_read):
+    with screen.is_stderr(), bar(share_read, "reading the run"):
         assert asked.wait(30)
 
 
@@ -104,7 +104,7 @@ def test_without_colour_where_none_is_wanted(screen: Screen, monkeypatch: pytest
 
 def test_what_takes_no_moment_shows_nothing(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "MOMENT", 60.0)
-    with screen.is_stderr(), bar(lambda: 0.5):
+    with screen.is_stderr(), bar(lambda: 0.5, "reading"):
         pass
     assert screen.text() == ""
 
@@ -112,7 +112,7 @@ def test_what_takes_no_moment_shows_nothing(screen: Screen, monkeypatch: pytest.
 @pytest.mark.parametrize(("name", "value"), [("CI", "true"), ("TERM", "dumb")])
 def test_nobody_is_looking(screen: Screen, monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     monkeypatch.setenv(name, value)
-    with screen.is_stderr(), bar(lambda: pytest.fail("asked")):
+    with screen.is_stderr(), bar(lambda: pytest.fail("asked"), "reading"):
         pass
     assert screen.text() == ""
 
@@ -120,14 +120,14 @@ def test_nobody_is_looking(screen: Screen, monkeypatch: pytest.MonkeyPatch, name
 def test_a_pipe_gets_nothing(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.setattr(progress, "MOMENT", 0.0)
-    with bar(lambda: 0.5):
+    with bar(lambda: 0.5, "reading"):
         pass
     assert capfd.readouterr() == ("", "")
 
 
 def test_an_error_ends_the_bar(screen: Screen) -> None:
     before = threading.active_count()
-    with pytest.raises(ZeroDivisionError), screen.is_stderr(), bar(lambda: 0.5):
+    with pytest.raises(ZeroDivisionError), screen.is_stderr(), bar(lambda: 0.5, "reading"):
         raise ZeroDivisionError
     assert threading.active_count() == before
 

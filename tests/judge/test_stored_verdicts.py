@@ -369,7 +369,7 @@ def test_what_is_stored_comes_back_and_is_stored_again_as_the_same_bytes(found: 
 
 def opened(packed: Packed, needs: frozenset[RunField] = frozenset({RunField.VERDICTS})) -> Any:
     record = recorded(packed, source="run", provenance={}, gold=None, date="2026-01-31")
-    return unpack(record, lambda: packed.data, needs, name="baseline")
+    return unpack(record, packed.data, needs, name="baseline")
 
 
 # What a check reads.

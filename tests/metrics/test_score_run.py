@@ -5,23 +5,22 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from rankgate.errors import RankgateError
-from rankgate.metrics import scored_run
 from rankgate.metrics.base import BaseMetric
 from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.plan import Plan
-from rankgate.metrics.scored_run import score_run
+from rankgate.metrics.scored_run import ReadProgress, score_run
 from rankgate.metrics.scoring import score
 from rankgate.model.scores import MatchedQuery, Scores
-from rankgate.model.values import Gold, Sample
+from rankgate.model.values import Gold, Ranking, Sample
 from rankgate.readers.formats import read_run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -219,7 +218,8 @@ def test_the_number_of_a_line_counts_from_the_beginning_of_the_file(
     assert str(found) == "run.jsonl:52: broken JSON: expecting ',' delimiter (column 37)"
 
 
-def careful_reading_fails(*_: object, **__: object) -> Scores:
+def careful_reading_fails() -> Iterator[Ranking]:
+    yield from ()
     raise AssertionError("was not flawless")
 
 
@@ -235,14 +235,12 @@ def careful_reading_fails(*_: object, **__: object) -> Scores:
         pytest.param("trec", b"q1 Q0 a 1 2 t\nq1 Q0 b 1 3 t\n\nq2 Q0 a 1 1 t\r\nq\xc3\xa9 Q0 a 1 1 t", id="TREC"),
     ],
 )
-def test_a_flawless_file_is_read_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, content: bytes
-) -> None:
+def test_a_flawless_file_is_read_once(tmp_path: Path, form: str, content: bytes) -> None:
     path = tmp_path / "run"
     path.write_bytes(content)
     expected = carefully(path, PLAN, form)
-    monkeypatch.setattr(scored_run, "score", careful_reading_fails)
-    assert scored(path, PLAN, form) == expected
+    opened = replace(read_run(str(path), form), rankings=careful_reading_fails())
+    assert score_run(GOLD, opened, PLAN) == expected
 
 
 def test_scattered_rows_of_a_query_are_held_until_the_end(tmp_path: Path) -> None:
@@ -323,20 +321,9 @@ def test_who_watches_sees_how_far_the_reading_is(tmp_path: Path, monkeypatch: py
     path = run_file(tmp_path)
     if form == "trec":
         path.write_text("".join(f"q{number} Q0 a 1 1 t\n" for number in range(1, 5)))
-    seen: list[float] = []
-    watches: list[float] = []
-
-    def watch(share_read: Callable[[], float]) -> AbstractContextManager[object]:
-        monkeypatch.setattr(Touching, "touch", staticmethod(lambda: seen.append(share_read())))
-
-        @contextmanager
-        def looking() -> Iterator[None]:
-            watches.append(share_read())
-            yield
-            watches.append(share_read())
-
-        return looking()
-
-    score_run(GOLD, read_run(str(path)), Plan(metrics=[Touching()]), watch=watch)
-    assert watches == [0.0, 1.0]
+    seen: list[float | None] = []
+    progress = ReadProgress()
+    monkeypatch.setattr(Touching, "touch", staticmethod(lambda: seen.append(progress.share())))
+    score_run(GOLD, read_run(str(path)), Plan(metrics=[Touching()]), progress)
+    assert progress.share() is None, "nothing is being read"
     assert set(seen) == {1.0}, "a small file is read at once"

@@ -10,6 +10,7 @@ import pytest
 from rankgate.baselines.packing import pack, recorded, unpack
 from rankgate.baselines.records import Record
 from rankgate.criteria import InputFile
+from rankgate.criteria.rereading import lists_of
 from rankgate.criteria.runs import RunFile
 from rankgate.errors import RankgateError
 from rankgate.metrics import scored_run as side
@@ -36,7 +37,7 @@ class Stored(NamedTuple):
     data: bytes
 
     def open(self, needs: frozenset[RunField] = frozenset()) -> Run:
-        return unpack(self.record, lambda: self.data, needs, name="baseline")
+        return unpack(self.record, self.data, needs, name="baseline")
 
 
 class Absent:
@@ -78,7 +79,7 @@ def test_the_lists_of_a_file_are_there_each_time_they_are_asked_for(tmp_path: Pa
     file.write_text('{"query_id": "q1", "retrieved": ["x", "a"]}\n{"query_id": "q2", "retrieved": ["b"]}\n')
     found = scored_file(file)
     assert found.scores.values == {"recall@5": [1.0]}
-    assert [list(found.lists()) for _ in range(2)] == [LISTS, LISTS]
+    assert [list(lists_of(found)) for _ in range(2)] == [LISTS, LISTS]
 
 
 def test_the_lists_of_few_ids_outlive_their_file(tmp_path: Path) -> None:
@@ -86,7 +87,7 @@ def test_the_lists_of_few_ids_outlive_their_file(tmp_path: Path) -> None:
     file.write_text('{"query_id": "q1", "retrieved": ["x", "a"]}\n{"query_id": "q2", "retrieved": ["b"]}\n')
     found = scored_file(file)
     file.unlink()
-    assert [list(found.lists()) for _ in range(2)] == [LISTS, LISTS]
+    assert [list(lists_of(found)) for _ in range(2)] == [LISTS, LISTS]
 
 
 @pytest.mark.parametrize("most", [0, 9], ids=["read again", "kept"])
@@ -106,7 +107,7 @@ def test_lists_read_again_are_those_that_were_scored_whatever_lines_are_odd(
     file.write_text(line % "q1" + odd + "\n" + line % "q3")
     found = scored_file(file)
     wanted = [Ranking("q1", ["x", "a"]), Ranking("q2", ids, duplicates), Ranking("q3", ["x", "a"])]
-    assert list(found.lists()) == list(read_run(str(file)).rankings) == wanted
+    assert list(lists_of(found)) == list(read_run(str(file)).rankings) == wanted
 
 
 @pytest.mark.usefixtures("nothing_kept")
@@ -115,7 +116,7 @@ def test_a_file_that_has_become_wrong_since_it_was_scored_is_named(tmp_path: Pat
     file.write_text('{"query_id": "q1", "retrieved": ["a"]}\n{"query_id": "q2", "retrieved": ["b"]}\n')
     found = scored_file(file)
     file.write_text('{"query_id": "q1", "retrieved": ["a"]}\n{"query_id": "q2", "retrieved": 3}\n')
-    lists = iter(found.lists())
+    lists = iter(lists_of(found))
     assert next(lists) == Ranking("q1", ["a"])
     with pytest.raises(RankgateError, match=r"run\.jsonl:2: "):
         list(lists)
@@ -132,7 +133,9 @@ def test_a_stored_run_is_read_again_and_held_no_longer_than_that() -> None:
     opened = stored(LISTS)
     found = scored(GOLD, opened.open(), PLAN, opened)
     assert found.scores.values == {"recall@5": [1.0]}
-    assert [list(found.lists()) for _ in range(2)] == [LISTS, LISTS] == [list(opened.open().rankings) for _ in range(2)]
+    assert (
+        [list(lists_of(found)) for _ in range(2)] == [LISTS, LISTS] == [list(opened.open().rankings) for _ in range(2)]
+    )
     assert found.run.quick is None
 
 
@@ -145,21 +148,21 @@ def test_a_stored_run_with_a_query_twice_is_damaged_however_it_was_signed() -> N
 def test_what_came_through_a_pipe_is_kept() -> None:
     found = piped()
     assert found.scores.values == {"recall@5": [1.0]}
-    assert [list(found.lists()) for _ in range(2)] == [LISTS, LISTS]
+    assert [list(lists_of(found)) for _ in range(2)] == [LISTS, LISTS]
 
 
 def test_too_much_for_memory_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(side, "MAX_PIPED", 2)
     found = piped()
     assert found.scores.values == {"recall@5": [1.0]}, "it is scored all the same"
-    assert list(found.lists()) == []
+    assert list(lists_of(found)) == []
 
 
 @pytest.mark.usefixtures("nothing_kept")
 def test_a_run_that_is_there_no_more_has_no_lists(tmp_path: Path) -> None:
     file = tmp_path / "run.jsonl"
     file.write_text('{"query_id": "q1", "retrieved": ["a"]}\n')
-    assert list(scored(GOLD, read_run(str(file)), PLAN, Absent()).lists()) == []
+    assert list(lists_of(scored(GOLD, read_run(str(file)), PLAN, Absent()))) == []
 
 
 ASKED = Gold(

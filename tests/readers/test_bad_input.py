@@ -202,7 +202,7 @@ def test_a_gzip_bomb_from_a_pipe_and_as_what_a_store_holds(monkeypatch: pytest.M
         run="r", sha256="0", depth=9, queries=1, cut=0, kept=[], date="2026-01-01", source="r", provenance={}, gold=None
     )
     with pytest.raises(RankgateError, match="store: unpacks to more than"):
-        list(unpack(record, lambda: data, frozenset(), name="store").rankings)
+        list(unpack(record, data, frozenset(), name="store").rankings)
     reading, writing = os.pipe()
     writer = threading.Thread(target=os.write, args=(writing, data))
     writer.start()

@@ -117,9 +117,10 @@ def chosen_of(memory: Memory, where: Where | None, *, copy: bool = False) -> Cho
 
 def open_record(memory: Memory, record: Record, needs: frozenset[RunField], *, deepest: int = 0) -> Run:
     """A record's run; an error where it is not there, damaged, or not stored deep enough."""
-    from rankgate.baselines.packing import unpack  # noqa: PLC0415 -- paid only where a run is stored
+    from rankgate.baselines.packing import refuse_shallow, unpack  # noqa: PLC0415 -- paid only where a run is stored
 
-    return unpack(record, lambda: memory.fetch(record), needs, name=memory.spec, deepest=deepest)
+    refuse_shallow(record, deepest, name=memory.spec)
+    return unpack(record, memory.fetch(record), needs, name=memory.spec)
 
 
 class KeptRun(msgspec.Struct, frozen=True):

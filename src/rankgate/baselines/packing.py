@@ -5,14 +5,11 @@ The same rankings give the same bytes on every system, so that a run file is nam
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import io
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -24,11 +21,10 @@ from rankgate.errors import bad_input
 from rankgate.model.gold_changes import GoldMark
 from rankgate.model.question_text import TEXT_KEY
 from rankgate.model.values import CONTEXT_DEPTH, Generated, Item, Ranking, RunField
-from rankgate.readers.base import ProblemLog, Quick, Run
-from rankgate.readers.gzipped import Unzipped
-from rankgate.readers.run_lines import read_jsonl, read_jsonl_quickly
+from rankgate.readers.base import Run
+from rankgate.readers.run_lines import read_stored
 from rankgate.readers.run_shapes import ANSWER_KEYS
-from rankgate.readers.source import Source, share_of, shown_path
+from rankgate.readers.source import shown_path
 
 DEFAULT_DEPTH = 100
 _LEVEL = 4  # 6 takes more than twice the time for a file that is 8 % smaller
@@ -147,43 +143,21 @@ def checked(data: bytes, record: Record, file: str) -> bytes:
     return data
 
 
-def unpack(
-    record: Record, fetch: Callable[[], bytes], needs: frozenset[RunField], *, name: str, deepest: int = 0
-) -> Run:
-    """Open a stored run, whose file `fetch` gives, its digest checked; lists are read when they are iterated over.
-
-    An error where a metric reads ranks down to `deepest` and the run is not stored that deep.
-    """
+def refuse_shallow(record: Record, deepest: int, *, name: str) -> None:
+    """A RankgateError where a metric reads ranks down to `deepest` and the run is not stored that deep."""
     if deepest > record.depth:
         stored = f"the gates read ranks down to {deepest}, this baseline was stored to {record.depth}"
         raise bad_input(f"{stored}; accept its run again with --depth {deepest}", file=name)
-    data = fetch()
-    display_name = shown_path(name)
 
-    def quickly(raw: io.BytesIO) -> Iterator[Ranking]:
-        stream = io.BufferedReader(Unzipped(raw, display_name), _BLOCK)
-        yield from read_jsonl_quickly(stream, needs, len(data), stored=True)
 
-    def opened() -> AbstractContextManager[tuple[Iterator[Ranking], Callable[[], float]]]:
-        raw = io.BytesIO(data)
-        return nullcontext((quickly(raw), partial(share_of, raw, len(data))))
-
-    def rankings() -> Iterator[Ranking]:
-        try:
-            stream = io.BufferedReader(Unzipped(io.BytesIO(data), display_name))
-            yield from read_jsonl(Source(display_name, stream, b""), needs, ProblemLog(), stored=True)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise bad_input(f"damaged gzip data: {error}", file=display_name) from error
-
-    return Run(
-        name=display_name,
-        format="baseline",
-        rankings=rankings(),
+def unpack(record: Record, data: bytes, needs: frozenset[RunField], *, name: str) -> Run:
+    """Open a stored run, whose file has this `data`, its digest checked; lists are read when they are iterated over."""
+    return replace(
+        read_stored(data, needs, shown_path(name)),
         provenance={**record.provenance, "accepted": record.date},
         depth=record.depth,
         cut=record.cut,
         gold=record.gold,
-        quick=Quick(opened, by_line=True),
     )
 
 

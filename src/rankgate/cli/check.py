@@ -16,14 +16,14 @@ from rankgate.check import check
 from rankgate.cli.inputs import criteria_if_any, inputs_of, read_report, retriever_in
 from rankgate.cli.options import add_shared, as_written, make_parser
 from rankgate.cli.output import say_report
-from rankgate.cli.progress import bar
+from rankgate.cli.progress import reading_bar
 from rankgate.cli.signals import terminated_as_interrupted
 from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import Inputs, Stores
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.files.writing import write_atomic
 from rankgate.gates.not_judged import internal_error, not_judged
-from rankgate.metrics.scored_run import Watch, unwatched
+from rankgate.metrics.scored_run import ReadProgress
 from rankgate.model.report import Report, exit_code
 from rankgate.model.values import Verdict
 from rankgate.model.waiver_use import SetLabel
@@ -141,7 +141,8 @@ def _judged(arguments: argparse.Namespace, *, page: bool) -> Report:
         except RankgateError as error:
             return not_judged(inputs, error.problems)
         recorded = _succeeds(command)
-    report = judge(inputs, watch=bar)
+    with reading_bar() as progress:
+        report = judge(inputs, progress=progress)
     if not recorded and report.verdict is not Verdict.NOT_JUDGED:
         what = "the run could not be recorded, and no older one is judged; `rankgate record` says why"
         return not_judged(inputs, [Problem(what)])
@@ -202,10 +203,10 @@ def _renderers(arguments: argparse.Namespace, forms: Sequence[str]) -> Mapping[s
     return {**RENDERERS, "markdown": user_renderer(arguments.template)}
 
 
-def judge(inputs: Inputs, *, watch: Watch = unwatched) -> Report:
+def judge(inputs: Inputs, *, progress: ReadProgress | None = None) -> Report:
     """The report of a check, also when it could not judge and when rankgate itself is at fault."""
     try:
-        return check(inputs, watch=watch)
+        return check(inputs, progress=progress)
     except RankgateError as error:
         return not_judged(inputs, error.problems)
     except Exception as error:  # noqa: BLE001 -- an internal error too is a report, never a pass

@@ -16,7 +16,7 @@ from rankgate.cli.check import SHOWN_ITEMS
 from rankgate.cli.inputs import criteria_if_any, named_memory, plan_of
 from rankgate.cli.options import add_shared, add_store, make_parser
 from rankgate.cli.output import as_json, say
-from rankgate.cli.progress import bar
+from rankgate.cli.progress import reading_bar
 from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import Inputs, gold_of
 from rankgate.criteria.runs import NamedRun, deepest_cutoff
@@ -91,7 +91,8 @@ def run(arguments: argparse.Namespace) -> int:
     deepest = deepest_cutoff(plan, gold)
     before = _source(arguments, base, deepest)
     afters = [_source(arguments, each, deepest) for each in candidates]
-    results = [_Pair(*scored_pair(gold, [before, after], plan, watch=bar)) for after in afters]
+    with reading_bar() as progress:
+        results = [_Pair(*scored_pair(gold, [before, after], plan, progress)) for after in afters]
     if page is not None:
         from rankgate.renderers.pages.report import render_report
 

@@ -15,7 +15,7 @@ from rankgate.check import check
 from rankgate.cli.inputs import inputs_of, metrics_of
 from rankgate.cli.options import add_shared, make_parser
 from rankgate.cli.output import as_json, say
-from rankgate.cli.progress import bar
+from rankgate.cli.progress import reading_bar
 from rankgate.diagnosis.lexical import Lexical, LexicalIndex
 from rankgate.diagnosis.misses import explain_misses, explain_query
 from rankgate.errors import RankgateError, bad_input, did_you_mean, shown
@@ -84,7 +84,8 @@ def _report(arguments: argparse.Namespace) -> Report:
     depth = _depth(arguments)
     details = max(depth, _MISSES_DEPTH) if arguments.query is None else depth
     inputs = replace(inputs_of(arguments), details=details, leading=_leading(arguments))
-    return check(inputs, watch=bar)
+    with reading_bar() as progress:
+        return check(inputs, progress=progress)
 
 
 def _leading(arguments: argparse.Namespace) -> Metric | None:

@@ -16,11 +16,11 @@ from rankgate.collecting.traffic_labels import MergedLabels, labels_text, merge_
 from rankgate.collecting.traffic_sheets import SHEET_FORMS, FilledSheet, SheetRow, read_sheet, rows_of
 from rankgate.criteria import Criteria
 from rankgate.criteria.inputs import Inputs
+from rankgate.criteria.rereading import rankings_again
 from rankgate.criteria.runs import accepted_run, candidate_run
 from rankgate.criteria.traffic import TrafficRuns, compared_as, traffic_files
 from rankgate.errors import RankgateError, bad_input, on_one_line, shown
 from rankgate.metrics.matching import By
-from rankgate.metrics.scored_run import rankings_again
 from rankgate.metrics.sets import Hit
 from rankgate.model.traffic import TrafficFiles, TrafficLists, TrafficPair
 from rankgate.model.values import RunField, Unit

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from rankgate.baselines.directory import holds_acceptance
 from rankgate.cli.init_workflows import workflow_job
 from rankgate.cli.options import add_retriever, add_shared, make_parser, retriever_of
-from rankgate.cli.progress import bar
+from rankgate.cli.progress import reading_bar
 from rankgate.criteria import DEFAULT_PATHS, Gate, InputFile, Inputs, find_criteria, inputs_named, load_criteria
 from rankgate.criteria.inputs import FIRST_INPUTS, gold_of, missing_inputs
 from rankgate.criteria.judge_block import KEY_VARIABLE, JudgeBlock
@@ -279,7 +279,8 @@ def _matched(gold: Gold, run_file: InputFile | None, metrics: Sequence[Metric]) 
     first: Scores | None = None
     for matching in candidates if run_file else []:
         opened = candidate_run(run_file, None, gold=gold).open(matching.needs)
-        scores = score_run(gold, opened, Plan(metrics=metrics, how=matching), watch=bar)
+        with reading_bar() as progress:
+            scores = score_run(gold, opened, Plan(metrics=metrics, how=matching), progress)
         require_gold_queries(scores, opened.name, gold)
         if any(map(any, scores.values.values())):
             return matching, scores

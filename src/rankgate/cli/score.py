@@ -14,7 +14,7 @@ from rankgate.cli.compare import compared_with, comparison_table
 from rankgate.cli.inputs import criteria_if_any, plan_of
 from rankgate.cli.options import add_shared, make_parser
 from rankgate.cli.output import as_json, say
-from rankgate.cli.progress import bar
+from rankgate.cli.progress import reading_bar
 from rankgate.criteria.inputs import gold_of
 from rankgate.criteria.runs import candidate_run
 from rankgate.diagnosis.listings import unmatched
@@ -30,6 +30,7 @@ from rankgate.metrics.scoring import valid_on
 from rankgate.model.scores import Scores
 from rankgate.model.values import Gold, Ranking, RunField
 from rankgate.model.wording import count_text, interval_text, value_text
+from rankgate.readers.base import through
 from rankgate.renderers.blocks import Block, Table
 from rankgate.renderers.phrases import NOTHING, never_line
 
@@ -73,8 +74,10 @@ def run(arguments: argparse.Namespace) -> int:
     source = candidate_run(arguments.run, criteria)
     seen: dict[str, AsOf] = {}
     opened = source.open(plan.needs)
-    through = partial(_dated, gold, seen) if arguments.as_of else iter
-    scored_run = scored(gold, opened, plan, source, watch=bar, through=through)
+    if arguments.as_of:
+        opened = through(opened, partial(_dated, gold, seen))
+    with reading_bar() as progress:
+        scored_run = scored(gold, opened, plan, source, progress)
     scores = scored_run.scores
     require_gold_queries(scores, opened.name, gold)
     require_fields(scores, plan, opened.name)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from rankgate.collecting.traffic import compared_lists, sees_order
+from rankgate.criteria.rereading import traffic_of
 from rankgate.metrics.matching import Matching
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.traffic import TrafficFiles, TrafficLists
@@ -56,7 +57,7 @@ def traffic_runs(files: TrafficFiles, how: Matching, now: ScoredRun, before: Sco
 
 
 def _traffic_in(run: ScoredRun, how: Matching) -> tuple[Ranking, ...]:
-    return tuple(ranking for ranking in run.traffic(how) if ranking.traffic)
+    return tuple(ranking for ranking in traffic_of(run, how) if ranking.traffic)
 
 
 def traffic_gate(criteria: Criteria) -> Gate | None:

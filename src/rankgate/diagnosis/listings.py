@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 
 import msgspec
 from msgspec.structs import replace
 
 from rankgate.collecting.spelling import differs_in, respelled
+from rankgate.criteria.rereading import detailed_lists_of, lists_of
 from rankgate.errors import RankgateError
 from rankgate.metrics.base import Metric, RelevanceMetric
 from rankgate.metrics.matching import By, Matching, document_of
@@ -69,10 +70,11 @@ class RunLists:
         return self._detailed(self.run), self._detailed(self.baseline)
 
     def _plain(self, run: ScoredRun | None) -> Listings | None:
-        return listings_of(self.gold, self.plan, run.lists, documents=False) if run else None
+        return listings_of(self.gold, self.plan, partial(lists_of, run), documents=False) if run else None
 
     def _detailed(self, run: ScoredRun | None) -> Listings | None:
-        return listings_of(self.gold, self.plan, run.details, run.lists) if run else None
+        ways = (partial(detailed_lists_of, run), partial(lists_of, run)) if run else ()
+        return listings_of(self.gold, self.plan, *ways)
 
 
 def listings_of(
@@ -167,7 +169,7 @@ def unmatched(gold: Gold, plan: Plan, scored: ScoredRun) -> Oddities | None:
     enough = MATCHED_SHARE * sum(len(sample.gains) for sample in gold.samples.values())
     if any(_finding(scored.scores, metric) >= enough for metric in plan.metrics):
         return None
-    odd = oddities_of(gold, plan.how, (listings_of(gold, plan, scored.lists, documents=False), None))
+    odd = oddities_of(gold, plan.how, (listings_of(gold, plan, partial(lists_of, scored), documents=False), None))
     return odd if odd and odd.relevant - odd.never_returned < MATCHED_SHARE * odd.relevant else None
 
 

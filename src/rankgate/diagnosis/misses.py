@@ -145,7 +145,7 @@ def explain_misses(
     misses = [question for question in looked_at if question.cause in wanted]
     instead = {} if details.ks else {move.query_id: move.instead for move in report.misses}
     listed: list[Miss] = []
-    for each in sampled(misses, lambda each: each.cause, limit):
+    for each in sampled(misses, [each.cause for each in misses], limit):
         before, now = each.values.get(details.leading or "", (None, None))
         listed.append(
             Miss(

@@ -142,7 +142,7 @@ def most_telling(moved: Sequence[Movement], most: int = MAX_LISTED) -> list[Move
     """Losses of every kind and the best gains of a long list; losses have at least three of four places."""
     losses = [movement for movement in moved if movement.worse]
     gains = [movement for movement in moved if not movement.worse][::-1]
-    kept = sampled(losses, lambda move: move.fate, max(most - len(gains), most * 3 // 4))
+    kept = sampled(losses, [move.fate for move in losses], max(most - len(gains), most * 3 // 4))
     return kept + gains[: most - len(kept)]
 
 

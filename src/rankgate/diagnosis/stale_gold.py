@@ -7,23 +7,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import islice, repeat
 
 from msgspec.structs import replace
 
 from rankgate.collecting.spelling import differs_in, respelled
+from rankgate.criteria.rereading import lists_of
 from rankgate.errors import ProblemKind, bad_input, shown
 from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import By, Matching, document_of
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.requirements import require_fields, require_gold_queries
-from rankgate.metrics.scored_run import ScoredRun, Watch, scored_as_baseline, unwatched
-from rankgate.metrics.scoring import ids_of
+from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.report import NAMED
 from rankgate.model.scores import Scores, Unfit
 from rankgate.model.values import Gold, Ranking, RunField
 from rankgate.model.wording import count_text
-from rankgate.readers.base import RunSource
 
 STALE_SHARE = 0.01  # of the relevant ids that occur in the lists, and of the lists' ids that the gold names
 MIN_IDS = 3  # relevant ids: of fewer nobody can say that next to none occur
@@ -41,7 +41,7 @@ def refuse_unfit(gold: Gold, plan: Plan, candidate: ScoredRun, baseline: ScoredR
     require_fields(candidate.scores, plan, candidate.run.name)
     if baseline:  # of it the matching alone: metrics without values are not compared
         require_fields(baseline.scores, replace(plan, metrics=[]), baseline.run.name)
-    refuse_stale(gold, plan, candidate.scores, candidate.lists)
+    refuse_stale(gold, plan, candidate.scores, partial(lists_of, candidate))
 
 
 def refuse_stale(gold: Gold, plan: Plan, candidate: Scores, now: Lists) -> None:
@@ -58,32 +58,6 @@ def with_foreign(gold: Gold, plan: Plan, stored: Scores, lists: Lists) -> Scores
     """A baseline's scores, marked where the gold is stale for it: then no metric of ids has a value to compare with."""
     stale = stale_text(gold, plan, stored, lists)
     return replace(stored, foreign=frozenset(each.name for each in plan.metrics if by_ids(each))) if stale else stored
-
-
-def scored_baseline(
-    gold: Gold,
-    plan: Plan,
-    source: RunSource,
-    *,
-    older_gold: Gold | None = None,
-    watch: Watch = unwatched,
-) -> tuple[Plan, ScoredRun | None]:
-    """The accepted run, scored by today's gold set and metrics, and the plan with its depth and its lists.
-
-    Where the gold is stale for it, and `older_gold` has the labels of its own ids, it has its values by these, and no
-    lists, since these name documents of its own.
-    """
-    accepted = source.open(plan.needs)
-    if accepted is None:
-        return plan, None
-    plan = replace(plan, depth=accepted.depth)
-    baseline = scored_as_baseline(gold.by_id, accepted, plan, source, watch=watch)
-    baseline = replace(baseline, scores=with_foreign(gold, plan, baseline.scores, baseline.lists))
-    again = source.open(plan.needs) if baseline.scores.foreign and older_gold else None
-    if again is not None and older_gold is not None:
-        baseline = scored_as_baseline(older_gold, again, plan, source)
-        baseline = replace(baseline, scores=replace(baseline.scores, rank_summaries={}, matched={}))
-    return replace(plan, baseline_ids=ids_of(baseline.scores, plan)), baseline
 
 
 def by_ids(metric: Metric) -> bool:

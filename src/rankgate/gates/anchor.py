@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,6 +14,7 @@ from rankgate.baselines.base import KeptRun
 from rankgate.baselines.records import Record
 from rankgate.criteria import Criteria
 from rankgate.criteria.inputs import Inputs
+from rankgate.criteria.rereading import lists_of
 from rankgate.criteria.runs import memory_of
 from rankgate.diagnosis.stale_gold import stale_text
 from rankgate.errors import RankgateError
@@ -97,7 +99,7 @@ class _Asked(msgspec.Struct, frozen=True):
         return run if run.covered >= STILL * own else None
 
     def _as_anchor(self, run: ScoredRun, mark: AnchorMark) -> ScoredAnchor:
-        if stale_text(self.gold, self.plan, run.scores, run.lists):
+        if stale_text(self.gold, self.plan, run.scores, partial(lists_of, run)):
             return ScoredAnchor(mark=mark, problem="foreign")
         scores = run.scores
         if run.run.depth and self.plan.depth and run.run.depth < self.plan.depth:

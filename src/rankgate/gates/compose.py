@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from rankgate import __version__
 from rankgate.criteria.inputs import Inputs
+from rankgate.criteria.rereading import lists_of
 from rankgate.diagnosis.causes import STALE
 from rankgate.diagnosis.differences import gold_differences, run_differences
 from rankgate.diagnosis.gold_changes import gold_changes, mark_of
@@ -234,7 +235,7 @@ def _baseline_values(
 
 def _unplaced(run: ScoredRun, gold: Gold) -> tuple[str, str]:
     """What to warn of, results without offsets and text, and what to note, those that are judged by their texts."""
-    listed = (each.details.items or () for each in run.lists() if each.details and each.query_id in gold.samples)
+    listed = (each.details.items or () for each in lists_of(run) if each.details and each.query_id in gold.samples)
     items = [item for each in listed for item in each]
     texts = [item.text is not None for item in items if item.start is None]
     among = f"of {count_text(len(items), 'item')} of {run.run.name} state no offsets"

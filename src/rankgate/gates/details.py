@@ -7,6 +7,7 @@ from collections.abc import Collection
 from msgspec.structs import replace
 
 from rankgate.criteria.inputs import Inputs
+from rankgate.criteria.rereading import texts_of
 from rankgate.diagnosis.worst_first import worst_rows
 from rankgate.gates.evaluation import Evaluation
 from rankgate.metrics.base import Metric
@@ -34,8 +35,8 @@ def with_details(report: Report, inputs: Inputs, evaluation: Evaluation, leading
         worst = [details.questions[row] for row in details.order[:TEXTS_OF]]
         wanted = {item.id for each in worst for items in (each.before, each.now) for item in items or ()}
         wanted |= {document.id for each in worst for document in each.expected}
-        new = evaluation.run.texts_of(wanted)
-        old = evaluation.baseline.texts_of(wanted) if evaluation.baseline else {}
+        new = texts_of(evaluation.run, wanted)
+        old = texts_of(evaluation.baseline, wanted) if evaluation.baseline else {}
         corpus = _corpus_texts(inputs.corpus, wanted) if inputs.corpus else {}
         details = replace(details, texts=({**new, **corpus, **old}, {**old, **corpus, **new}))
     return replace(report, details=details)

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from rankgate.criteria import Criteria
 from rankgate.criteria.inputs import Inputs
+from rankgate.criteria.rereading import lists_of
 from rankgate.criteria.runs import runs_of
 from rankgate.criteria.waivers import Waivers
-from rankgate.diagnosis.stale_gold import refuse_unfit, scored_baseline
+from rankgate.diagnosis.stale_gold import refuse_unfit, with_foreign
 from rankgate.gates.anchor import scored_anchor
 from rankgate.gates.fitting import plan_with, refuse_lacking, refuse_misfits
 from rankgate.gates.given_up import ScoredAnchor
 from rankgate.metrics.plan import Plan
-from rankgate.metrics.scored_run import ScoredRun, Watch, listed, scored, unwatched
+from rankgate.metrics.scored_run import ReadProgress, ScoredRun, scored, scored_as_baseline
+from rankgate.metrics.scoring import ids_of
 from rankgate.model.scores import Scores
 from rankgate.model.traffic import TrafficFiles
 from rankgate.model.values import Gold, RunField
+from rankgate.readers.base import RunSource
 
 if TYPE_CHECKING:
     from rankgate.gates.judged import Judge
+    from rankgate.judge.runs import RunVerdicts
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,8 +49,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     """A gold set, what was computed by it, and the scored runs.
 
-    The baseline's scores know in which lists it differs from the run. There is no anchor where no loss can have added
-    up. `judges` are those of the metrics that a model decides.
+    There is no anchor where no loss can have added up. `judges` are those of the metrics that a model decides.
     """
 
     gold: Gold
@@ -70,7 +75,7 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
         return [self.run, self.baseline] if self.baseline else [self.run]
 
 
-def evaluate(case: Case, watch: Watch = unwatched) -> Evaluation:
+def evaluate(case: Case, progress: ReadProgress | None = None) -> Evaluation:
     """Score the run, the baseline, which is a run too, and the anchor: today, by one gold set, on one code path.
 
     Raises:
@@ -80,21 +85,46 @@ def evaluate(case: Case, watch: Watch = unwatched) -> Evaluation:
     refuse_misfits(criteria, gold)
     plan = plan_with(criteria.plan(), inputs)
     sources = runs_of(inputs, criteria, plan, gold)
+    verdicts = None
     if RunField.VERDICTS in plan.needs:
-        from rankgate.judge.runs import judged_runs  # noqa: PLC0415 -- paid only where answers are judged
+        from rankgate.judge.runs import run_verdicts  # noqa: PLC0415 -- paid only where answers are judged
 
-        sources = judged_runs(inputs, criteria, gold, plan, sources)
-    plan, baseline = scored_baseline(gold, plan, sources.accepted, older_gold=inputs.older_gold, watch=watch)
+        verdicts = run_verdicts(inputs, criteria, gold, plan, sources.accepted)
+    plan, baseline = _scored_baseline(case, plan, sources.accepted, verdicts, progress)
     if not inputs.without_baseline:
         refuse_lacking(criteria, len(gold.samples), baseline.covered if baseline else None)
-    run = scored(gold, sources.candidate.open(plan.needs), plan, sources.candidate, watch=watch)
+    opened = sources.candidate.open(verdicts.reads(plan) if verdicts else plan.needs)
+    run = scored(gold, verdicts.on(opened) if verdicts else opened, plan, sources.candidate, progress)
     refuse_unfit(gold, plan, run, baseline)
     anchor = scored_anchor(inputs, criteria, gold, plan, baseline)
     judges: Mapping[str, Judge] = {}
-    if RunField.VERDICTS in plan.needs:
+    if verdicts:
         from rankgate.gates.judged import people_of  # noqa: PLC0415 -- as above
 
         judges = people_of(criteria, run.run.judge, inputs.date, run.scores, run.run.judges)
-    return Evaluation(
-        gold=gold, plan=plan, run=run, baseline=listed(gold, plan, run, baseline), anchor=anchor, judges=judges
-    )
+    return Evaluation(gold=gold, plan=plan, run=run, baseline=baseline, anchor=anchor, judges=judges)
+
+
+def _scored_baseline(
+    case: Case, plan: Plan, source: RunSource, verdicts: RunVerdicts | None, progress: ReadProgress | None
+) -> tuple[Plan, ScoredRun | None]:
+    """The accepted run, scored by today's gold set and metrics, and the plan with its depth and its lists.
+
+    Where the gold is stale for it, and `older_gold` has the labels of its own ids, it has its values by these, and no
+    lists, since these name documents of its own.
+    """
+    gold, older_gold = case.gold, case.inputs.older_gold
+    needs = verdicts.reads(plan) if verdicts else plan.needs
+    accepted = source.open(needs)
+    if accepted is None:
+        return plan, None
+    plan = replace(plan, depth=accepted.depth)
+    accepted = verdicts.on(accepted) if verdicts else accepted
+    baseline = scored_as_baseline(gold.by_id, accepted, plan, source, progress)
+    baseline = replace(baseline, scores=with_foreign(gold, plan, baseline.scores, partial(lists_of, baseline)))
+    again = source.open(needs) if baseline.scores.foreign and older_gold else None
+    if again is not None and older_gold is not None:
+        again = verdicts.on(again) if verdicts else again
+        baseline = scored_as_baseline(older_gold, again, plan, source)
+        baseline = replace(baseline, scores=replace(baseline.scores, rank_summaries={}, matched={}, lists={}))
+    return replace(plan, baseline_ids=ids_of(baseline.scores, plan)), baseline

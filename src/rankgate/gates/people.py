@@ -49,8 +49,8 @@ class PeopleUnits(Units):
         known = self.calibration
         if known is None or known.value is None or self.trust.floor:
             return Value(own, own)
-        labelled, same = list(map(known.values.get, candidate.query_ids)), lambda: self.itself
-        pairs = paired(gate.metric, values, labelled, clusters=candidate.clusters, same=same)
+        labelled = list(map(known.values.get, candidate.query_ids))
+        pairs = paired(gate.metric, values, labelled, clusters=candidate.clusters, same=self.itself)
         since = pairs.compared(gate.confidence) if pairs else None
         if since is None:
             return Value(own, own)

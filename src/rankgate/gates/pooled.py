@@ -14,6 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.collecting.pool import results_of
+from rankgate.criteria.rereading import lists_of
 from rankgate.gates.evaluation import Case, Evaluation
 from rankgate.gates.judging import fallen, judge_all
 from rankgate.metrics.base import Metric
@@ -59,7 +60,9 @@ def doubt_unjudged(case: Case, evaluation: Evaluation, results: list[GateResult]
     if not doubted:
         return results
     shares = [run_shares, baseline_shares]
-    lists = [{each.query_id: each for each in run.lists() if each.query_id in gold.samples} for run in evaluation.runs]
+    lists = [
+        {each.query_id: each for each in lists_of(run) if each.query_id in gold.samples} for run in evaluation.runs
+    ]
     ends = {metric.name: _ends(gold, plan, metric, lists, shares) for metric in doubted}
     relevant = _results_with(case, evaluation, {name: each.columns for name, each in ends.items()})
     numbers = {name: each.numbers for name, each in ends.items()}
@@ -111,7 +114,7 @@ def _judged(gold: Gold, plan: Plan, run: ScoredRun) -> dict[str, float]:
     """By metric the share of what a run shows in its first k, 10 without a number, that the gold judges."""
     shown, unjudged = Counter[int](), Counter[int]()
     firsts = set(map(_first, plan.metrics))
-    for each in run.lists():
+    for each in lists_of(run):
         if sample := gold.samples.get(each.query_id):
             docs = each.ids if plan.how.by is By.CHUNK else list(dict(results_of(each, plan.how)))
             unknown = [doc not in sample.gains and doc not in sample.negatives for doc in docs[: max(firsts)]]

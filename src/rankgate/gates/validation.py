@@ -11,7 +11,7 @@ import msgspec
 from rankgate.criteria import Criteria, load_criteria
 from rankgate.criteria.inputs import Inputs, missing_inputs, not_recorded
 from rankgate.criteria.run_code import code_of
-from rankgate.criteria.runs import AcceptedRun, RunFile, Sources, deepest_cutoff
+from rankgate.criteria.runs import AcceptedRun, RunFile, deepest_cutoff
 from rankgate.criteria.traffic import traffic_files
 from rankgate.criteria.waivers import Waivers, entry, waivers_of
 from rankgate.diagnosis.stale_gold import refuse_stale, with_foreign
@@ -21,7 +21,6 @@ from rankgate.gates.apply_waivers import waivable
 from rankgate.gates.fitting import refuse_lacking, refuse_misfits
 from rankgate.gates.judging import judge_scores, overall_results
 from rankgate.gates.traffic import repeated
-from rankgate.metrics.changed_lists import relisted
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.requirements import require_fields, require_gold_queries
 from rankgate.metrics.scored_run import as_baseline
@@ -39,6 +38,7 @@ from rankgate.readers.formats import read_gold
 
 if TYPE_CHECKING:
     from rankgate.gates.judged import Judge
+    from rankgate.judge.runs import RunVerdicts
 
 T = TypeVar("T")
 Lists = list[Ranking]
@@ -93,12 +93,16 @@ def validate(inputs: Inputs) -> Findings:
         gold = _attempt(
             problems, read_gold, gold_file.path, gold_file.format, gold_file.map, most_problems=MAX_PROBLEMS
         )
-    candidate, stored = _sources(problems, inputs, criteria, gold, plan)
+    candidate, stored = _sources(inputs, criteria, gold, plan)
+    verdicts = _verdicts(problems, inputs, criteria, gold, plan, stored) if candidate else None
+    needs = verdicts.reads(plan) if verdicts else plan.needs
     if candidate and not to_record:
-        opened_run = _attempt(problems, candidate.open, plan.needs)
+        opened_run = _attempt(problems, candidate.open, needs)
+        opened_run = verdicts.on(opened_run) if verdicts and opened_run else opened_run
         rankings = _attempt(problems, list[Ranking], opened_run.rankings) if opened_run else None
         scored = opened_run.scored if opened_run else scored
-    opened = _attempt(problems, stored.open, plan.needs)
+    opened = _attempt(problems, stored.open, needs)
+    opened = verdicts.on(opened) if verdicts and opened else opened
     lists = _attempt(problems, list[Ranking], opened.rankings) if opened else None
     accepted = _Accepted(opened, lists) if opened and lists is not None else None
 
@@ -133,9 +137,9 @@ def validate(inputs: Inputs) -> Findings:
 
 
 def _sources(
-    problems: list[Problem], inputs: Inputs, criteria: Criteria | None, gold: Gold | None, plan: Plan
+    inputs: Inputs, criteria: Criteria | None, gold: Gold | None, plan: Plan
 ) -> tuple[RunSource | None, RunSource]:
-    """Where the run and the accepted run come from, with a judge's verdicts where a gate reads them."""
+    """Where the run and the accepted run come from."""
     run_file = inputs.run or (criteria.inputs.run if criteria else None)
     baseline_file = inputs.baseline or (criteria.inputs.baseline if criteria else None)
     accepted = AcceptedRun(
@@ -146,13 +150,23 @@ def _sources(
     )
     if run_file is None:
         return None, accepted
-    candidate = RunFile(file=run_file, criteria=criteria, most_problems=MAX_PROBLEMS, gold=gold)
-    if gold is None or criteria is None or RunField.VERDICTS not in plan.needs:
-        return candidate, accepted
-    from rankgate.judge.runs import judged_runs  # noqa: PLC0415 -- paid only where answers are judged
+    return RunFile(file=run_file, criteria=criteria, most_problems=MAX_PROBLEMS, gold=gold), accepted
 
-    sources = Sources(candidate, accepted)
-    return _attempt(problems, judged_runs, inputs, criteria, gold, plan, sources) or sources
+
+def _verdicts(
+    problems: list[Problem],
+    inputs: Inputs,
+    criteria: Criteria | None,
+    gold: Gold | None,
+    plan: Plan,
+    accepted: RunSource,
+) -> RunVerdicts | None:
+    """A judge's verdicts where a gate reads them."""
+    if gold is None or criteria is None or RunField.VERDICTS not in plan.needs:
+        return None
+    from rankgate.judge.runs import run_verdicts  # noqa: PLC0415 -- paid only where answers are judged
+
+    return _attempt(problems, run_verdicts, inputs, criteria, gold, plan, accepted)
 
 
 def _inputs_facts(problems: list[Problem], criteria: Criteria, gold: Gold | None) -> list[str]:
@@ -217,8 +231,6 @@ def _judged(
         plan = msgspec.structs.replace(plan, baseline_ids=ids_of(baseline, plan))
     candidate = score(gold, rankings, plan)
     if baseline and accepted:
-        tells = relisted(gold, plan, lambda: rankings, lambda: accepted.lists)
-        baseline = msgspec.structs.replace(baseline, relisted=tells)
         baseline = with_foreign(gold, plan, baseline, lambda: accepted.lists)
     require_gold_queries(candidate, name, gold)
     require_fields(candidate, plan, name)

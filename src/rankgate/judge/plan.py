@@ -215,7 +215,7 @@ def _verdict(kind: VerdictKind, answer: Answer, parts: _Parts, lookup: _Lookup) 
 
 def served_by(records: Iterable[Record]) -> str | None:
     """What gave these verdicts; None where there are none."""
-    return served_names((record.model, record.fingerprint) for record in records if record.unjudged is None)
+    return served_names([(record.model, record.fingerprint) for record in records if record.unjudged is None])
 
 
 def _state(split: Split | Unjudged, *, abstains: bool) -> AnswerState | Unjudged:

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from rankgate.criteria import Criteria, InputFile
 from rankgate.criteria.inputs import Inputs
 from rankgate.criteria.judge_block import JudgeBlock
-from rankgate.criteria.runs import Sources
 from rankgate.judge.identity import judges_of, known_judge
 from rankgate.judge.model import Answer, Judge, Known, Passage, Record, Slot
 from rankgate.judge.plan import BATCH, Plan, collect_verdicts, judged, plan_for
@@ -22,7 +21,7 @@ from rankgate.metrics.base import Metric
 from rankgate.metrics.plan import Plan as Scoring
 from rankgate.model.answers import NO_VERDICT, JudgeMark, VerdictKind
 from rankgate.model.values import Details, Generated, Gold, Ranking, RunField, Sample
-from rankgate.readers.base import CandidateSource, Run, RunSource
+from rankgate.readers.base import Run, RunSource
 from rankgate.readers.source import STDIN
 
 # What reports explain a drop by, where verdicts on it happen to be known.
@@ -157,7 +156,7 @@ def plan_of(block: JudgeBlock, gold: Gold, metrics: Iterable[Metric], rankings: 
 
 
 class RunVerdicts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a judge said of a run's answers; see `judged_runs`.
+    """What a judge said of the answers of runs.
 
     `mark` says who judged them, `judges` whose verdicts were at hand.
     """
@@ -169,6 +168,10 @@ class RunVerdicts(msgspec.Struct, frozen=True, kw_only=True):
     wants: frozenset[VerdictKind]
     mark: JudgeMark | None
     judges: tuple[str, ...]
+
+    def reads(self, plan: Scoring) -> frozenset[RunField]:
+        """What a run has to be opened with, so that verdicts can be put on it."""
+        return (plan.needs | NEEDS) - {RunField.VERDICTS}
 
     def on(self, run: Run) -> Run:
         """The run, read with `NEEDS`, each ranking with the verdicts on its answer."""
@@ -182,32 +185,8 @@ class RunVerdicts(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class JudgedRun(msgspec.Struct, frozen=True):
-    """The candidate, with verdicts where they are needed."""
-
-    source: CandidateSource
-    verdicts: RunVerdicts
-
-    def open(self, needs: frozenset[RunField]) -> Run:
-        """The run; raises as its source does."""
-        run = self.source.open((needs | NEEDS) - {RunField.VERDICTS})
-        return self.verdicts.on(run) if RunField.VERDICTS in needs else run
-
-
-class JudgedBaseline(msgspec.Struct, frozen=True):
-    """The accepted run, with verdicts where they are needed."""
-
-    source: RunSource
-    verdicts: RunVerdicts
-
-    def open(self, needs: frozenset[RunField]) -> Run | None:
-        """The run, None where nothing was accepted yet; raises as its source does."""
-        run = self.source.open((needs | NEEDS) - {RunField.VERDICTS})
-        return self.verdicts.on(run) if run and RunField.VERDICTS in needs else run
-
-
 def known_verdicts(inputs: Inputs, criteria: Criteria, accepted: RunSource) -> tuple[dict[Slot, Record], ...]:
-    """The verdicts of the file for the candidate, see `judged_runs`; and these with what the accepted run keeps.
+    """The verdicts of the file for the candidate, see `run_verdicts`; and these with what the accepted run keeps.
 
     Raises:
         RankgateError: the file or a stored verdict is damaged.
@@ -221,8 +200,10 @@ def known_verdicts(inputs: Inputs, criteria: Criteria, accepted: RunSource) -> t
     return named, by_slot([*named.values(), *kept.values()])
 
 
-def judged_runs(inputs: Inputs, criteria: Criteria, gold: Gold, plan: Scoring, sources: Sources) -> Sources:
-    """The candidate and the accepted run, each ranking with the verdicts on its answer.
+def run_verdicts(
+    inputs: Inputs, criteria: Criteria, gold: Gold, plan: Scoring, accepted: RunSource
+) -> RunVerdicts | None:
+    """What the judge of the criteria said of the answers of the candidate and of the accepted run; None without one.
 
     The verdicts are those of the file that the caller names, or else of the one beside the candidate's run, unless that
     run is untrusted: who wrote its answers may have written these as well. Behind them count those of the accepted run.
@@ -232,12 +213,11 @@ def judged_runs(inputs: Inputs, criteria: Criteria, gold: Gold, plan: Scoring, s
     """
     block = criteria.judge
     if block is None:
-        return sources
-    named, known = known_verdicts(inputs, criteria, sources.accepted)
+        return None
+    named, known = known_verdicts(inputs, criteria, accepted)
     judge = judge_with_verdicts(block, named, known)
     wants = wants_of(plan.metrics) | SHOWN
     ids = {slot.judge for slot in known}
     mark = JudgeMark(judge.short, judge.model) if judge.id in ids else None
     judges = tuple(sorted(each[:8] for each in ids))
-    verdicts = RunVerdicts(gold=gold, block=block, judge=judge, known=known, wants=wants, mark=mark, judges=judges)
-    return Sources(JudgedRun(sources.candidate, verdicts), JudgedBaseline(sources.accepted, verdicts))
+    return RunVerdicts(gold=gold, block=block, judge=judge, known=known, wants=wants, mark=mark, judges=judges)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence, Sized
+from collections.abc import Sequence, Sized
 from typing import NamedTuple
 
 import msgspec
@@ -135,7 +135,7 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
     """The values of the queries, at least one, that have one on both sides, and what they say at any confidence.
 
     `clusters` are their labels, and `ends` what `attainable` gives for them. `same` tells whether all their scored
-    lists are equal, and is asked only where no value changed.
+    lists are equal.
     """
 
     metric: Metric
@@ -143,7 +143,7 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
     old: list[float]
     clusters: list[str] = []
     ends: list[float] = []
-    same: Callable[[], bool] = bool
+    same: bool = False
 
     def compared(self, confidence: float | None = CONFIDENCE) -> Comparison:
         """In numbers; without an interval where no confidence is asked for."""
@@ -178,7 +178,7 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
         if not self._finite:
             return None
         unchanged = self.new == self.old
-        if unchanged and self.same():
+        if unchanged and self.same:
             return (0.0, 0.0)
         if q is not None:
             return difference_of_quantiles_interval(self.new, self.old, q, confidence=confidence)
@@ -256,7 +256,7 @@ def paired(
     *,
     clusters: Sequence[str] = (),
     ends: Sequence[float] = (),
-    same: Callable[[], bool] = bool,
+    same: bool = False,
 ) -> Pairs | None:
     """Two columns query by query; None where no query has a value on both sides. Without `same` no lists are equal."""
     both = [_if_both(new, old) for new, old in zip(candidate, baseline, strict=True)]
@@ -280,7 +280,7 @@ def paired_scores(metric: Metric, candidate: Scores, baseline: Scores) -> Pairs 
         *(metric, new, old),
         clusters=candidate.clusters,
         ends=attainable(metric, candidate, list(map(_if_both, new, old))),
-        same=lambda: same_lists(metric, candidate, baseline),
+        same=same_lists(metric, candidate, baseline),
     )
 
 
@@ -291,7 +291,7 @@ def compare(
     *,
     with_interval: bool = True,
     clusters: Sequence[str] = (),
-    same: Callable[[], bool] = bool,
+    same: bool = False,
 ) -> Comparison | None:
     """Compare two columns query by query; None where no query has a value on both sides."""
     pairs = paired(metric, candidate, baseline, clusters=clusters, same=same)
@@ -327,6 +327,7 @@ def on_rows(scores: Scores, rows: Sequence[int]) -> Scores:
         query_ids=query_ids,
         values={name: [column[row] for row in rows] for name, column in scores.values.items()},
         uncut={name: [column[row] for row in rows] for name, column in scores.uncut.items()},
+        lists={name: [column[row] for row in rows] for name, column in scores.lists.items()},
         with_judge={},
         clusters=tuple(scores.clusters[row] for row in rows) if scores.clusters else (),
         missing=scores.missing & set(query_ids),

@@ -12,6 +12,7 @@ from msgspec.structs import force_setattr, replace
 
 from rankgate.errors import bad_input, shown
 from rankgate.metrics.base import Metric, Together, needs_of, sees_below
+from rankgate.metrics.changed_lists import ListDigests
 from rankgate.metrics.matching import By, match
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.requirements import require_kind
@@ -65,6 +66,7 @@ class Tally:
         self.with_judge: list[list[float | None]] = [[None] * len(self.rows) for _ in plan.metrics] if judged else []
         self.deep = [metric for metric in plan.metrics if plan.depth is not None and sees_below(metric)]
         self.below: dict[int, list[float | None]] = {}  # their values by row, of lists that are cut here
+        self.lists = ListDigests(plan, len(self.rows))
         self.seen = bytearray(len(self.rows))
         self.again = False
         self.matched: dict[str, MatchedQuery] = {}
@@ -108,6 +110,7 @@ class Tally:
             query = self.match(sample, ranking, baseline_ids=before)
             self.again |= bool(seen[row])
             seen[row] = 1
+            self.lists.add(row, sample, ranking)
             for column, value in zip(columns, values(query), strict=True):
                 column[row] = value
             if by_span and (doubt := in_doubt(query)):
@@ -288,6 +291,7 @@ def total(gold: Gold, plan: Plan, tally: Tally) -> Scores:
         values=dict(zip(names, tally.columns, strict=True)),
         with_judge=dict(zip(names, judged, strict=True)) if judged else {},
         uncut=_uncut(tally),
+        lists=tally.lists.by_metric,
         matched=tally.matched,
         samples=gold.samples,
         rank_summaries=tally.rank_summaries,

@@ -51,7 +51,8 @@ def score_table(gold: Gold, read: Callable[[Choose], Values], name: str, plan: P
         summary = RankSummary((None,) * len(empty.ideal), None, empty.k)  # most have an earlier one's shape
         tally.rank_summaries[query_id] = tally.alike.setdefault(summary, summary)
     log.raise_if_any()
-    return replace(total(gold, plan, tally), unasked=frozenset(gold.samples.keys() - values.rows.keys()))
+    unasked = frozenset(gold.samples.keys() - values.rows.keys())
+    return replace(total(gold, plan, tally), lists={}, unasked=unasked)
 
 
 def _columns(metrics: Sequence[Metric], present: Sequence[str], name: str) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Literal, TypeVar
 
@@ -208,10 +208,11 @@ def depth_of(document: Expected) -> int:
     return (document.after or NOWHERE) - (document.before or NOWHERE)
 
 
-def sampled(items: Sequence[T], group: Callable[[T], object], most: int) -> list[T]:
-    """At most so many, in the given order: the first of each group, then the second of each, and so on."""
-    seen, turns = Counter[object](), list[tuple[int, int]]()
-    for place, item in enumerate(items):
-        turns.append((seen[group(item)], place))
-        seen[group(item)] += 1
-    return [items[place] for place in sorted(place for _, place in sorted(turns)[:most])]
+def sampled(items: Sequence[T], groups: Sequence[object], most: int) -> list[T]:
+    """At most so many, in the given order: the first of each of their groups, then the second of each, and so on."""
+    seen = Counter[object]()
+    turns: list[tuple[int, int]] = []
+    for row, group in enumerate(groups):
+        turns.append((seen[group], row))
+        seen[group] += 1
+    return [items[row] for row in sorted(row for _, row in sorted(turns)[:most])]

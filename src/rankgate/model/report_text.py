@@ -22,7 +22,7 @@ def encode_report(report: Report) -> str:
     written = file_keys(with_texts(report))
     written["gates"] = [to_row(gate) for gate in written["gates"]]
     if answers := report.answers:
-        losses = sampled(answers.losses, lambda loss: loss.stage, MAX_LOSSES)
+        losses = sampled(answers.losses, [loss.stage for loss in answers.losses], MAX_LOSSES)
         unsupported = answers.unsupported[:MAX_LOSSES]
         written["answers"] = replace(answers, losses=losses, unsupported=unsupported)
     return msgspec.json.format(msgspec.json.encode(written), indent=2).decode() + "\n"

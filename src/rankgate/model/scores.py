@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 
 import msgspec
@@ -113,10 +113,11 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     all the missing ones that it was not asked, as far as its own gold set is known.
     `uncut` has the columns that lists give which are not cut at the depth, where those differ from `values`, which
     compare. `foreign` names of a baseline the metrics that cannot be compared, since its lists speak of other ids
-    than the gold. `relisted` tells of a baseline where the candidate's lists differ (`changed_lists.relisted`); None:
-    not known. `givers[name]` has by query who gave a value that lines state, where the line names anybody, and None
-    where the line lacks the value although the gold defines the metric. `unfit` has the queries of whose passages
-    nobody can say whether the run found them. `beside` has the columns of metrics that pages alone show.
+    than the gold. `lists[name][i]` is the same in two runs where what the metric looks at of their lists is the same
+    (`changed_lists`); it is empty where lists are not known. `givers[name]` has by query who gave a value that lines
+    state, where the line names anybody, and None where the line lacks the value although the gold defines the metric.
+    `unfit` has the queries of whose passages nobody can say whether the run found them. `beside` has the columns of
+    metrics that pages alone show.
     """
 
     query_ids: tuple[str, ...]
@@ -133,7 +134,7 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     clusters: tuple[str, ...] = ()
     unstated: Mapping[RunField, str] = {}
     foreign: frozenset[str] = frozenset()
-    relisted: Callable[[], Mapping[str, frozenset[str]]] | None = None
+    lists: Mapping[str, Sequence[int]] = {}
     givers: Mapping[str, Mapping[str, str | None]] = {}
     unfit: Mapping[str, Unfit] = {}
     beside: Mapping[str, list[float | None]] = {}

@@ -7,21 +7,25 @@ Order: by rank where the items state ranks, else as listed.
 
 from __future__ import annotations
 
+import gzip
 import io
-from collections.abc import Iterable, Iterator, Mapping
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
-from zlib import crc32
 
 import msgspec
 
-from rankgate.errors import Problem, shown
+from rankgate.errors import Problem, bad_input, shown
 from rankgate.model.differences import KNOWN_KEYS, text_of
 from rankgate.model.question_text import TEXT_KEY
 from rankgate.model.values import Ranking, RunField
-from rankgate.readers.base import ProblemLog
+from rankgate.readers.base import ProblemLog, Quick, Run
 from rankgate.readers.delimited import RAGAS_CSV
+from rankgate.readers.gzipped import Unzipped
 from rankgate.readers.json_text import JsonError, explain, infinite_score, line_json, spoken, strict_json
 from rankgate.readers.mapping import DOC, SYSTEM, named
 from rankgate.readers.recognition import (
@@ -47,7 +51,7 @@ from rankgate.readers.run_shapes import (
     strict_shape,
     to_ranking,
 )
-from rankgate.readers.source import Source
+from rankgate.readers.source import Source, share_of
 
 # Keys of a line that belong to the query's result, not to the system that made it.
 PER_QUERY_KEYS = frozenset(
@@ -61,6 +65,7 @@ LARGE = 100_000_000  # bytes
 _LOOKED_AT = 1_000  # lines: enough to tell, and a millisecond
 _FEW = 3  # values by which a run may be a mixture; of a query's own key a file has many
 _ONE_IN = 32  # lines of a large file are looked through for keys that stand twice: all would take a sixth more time
+_BLOCK = 1 << 20  # bytes of lines that are unpacked at a time
 _BEGIN = 64  # bytes of a line, by which they are chosen
 _NESTED = ("retrieved", "topk")  # where an object holds the list
 _NAMED = 20  # keys of a line
@@ -134,6 +139,31 @@ def read_jsonl_quickly(
             yield ranking
 
 
+def read_stored(data: bytes, needs: frozenset[RunField], name: str) -> Run:
+    """A run that was stored as compressed lines."""
+    opened = partial(_stored_quickly, data, needs, name)
+    return Run(
+        name=name, format="baseline", rankings=_stored(data, needs, name), quick=Quick(opened=opened, by_line=True)
+    )
+
+
+def _stored(data: bytes, needs: frozenset[RunField], name: str) -> Iterator[Ranking]:
+    try:
+        stream = io.BufferedReader(Unzipped(io.BytesIO(data), name))
+        yield from read_jsonl(Source(name, stream, b""), needs, ProblemLog(), stored=True)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise bad_input(f"damaged gzip data: {error}", file=name) from error
+
+
+@contextmanager
+def _stored_quickly(
+    data: bytes, needs: frozenset[RunField], name: str
+) -> Iterator[tuple[Iterator[Ranking], Callable[[], float]]]:
+    packed = io.BytesIO(data)
+    stream = io.BufferedReader(Unzipped(packed, name), _BLOCK)
+    yield read_jsonl_quickly(stream, needs, len(data), stored=True), partial(share_of, packed, len(data))
+
+
 class Lines:
     """Decodes the lines of one file: strictly as the contract writes them, else loosely; both read the same."""
 
@@ -171,7 +201,7 @@ class Lines:
         return loose_line(line_json(line, missing=True) if looked_through else msgspec.json.decode(line), self._loose)
 
     def _looked_through(self, line: bytes) -> bool:
-        return not self._sampled or not crc32(line[:_BEGIN]) % _ONE_IN
+        return not self._sampled or not zlib.crc32(line[:_BEGIN]) % _ONE_IN
 
 
 def _may_answer(line: bytes) -> bool:

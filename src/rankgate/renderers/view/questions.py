@@ -92,7 +92,7 @@ def answers_of(report: Report, most: int) -> tuple[LostAnswer, ...]:
     """The worst of them, those of every stage among them, and of one stage side by side."""
     if report.answers is None:
         return ()
-    losses = sampled(report.answers.losses, lambda loss: loss.stage, most)
+    losses = sampled(report.answers.losses, [loss.stage for loss in report.answers.losses], most)
     stages = list(STAGE_WORDS)
     return tuple(_answer(loss, report) for loss in sorted(losses, key=lambda loss: stages.index(loss.stage)))
 
