@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.gates.deciding import decide
 from tests.rows import each_row
 
@@ -18,7 +19,7 @@ from rankgate.metrics.names import parse_metric
 from rankgate.model.gate_result import GateResult
 from rankgate.model.headline import paradox_of
 from rankgate.model.reasons import sentences
-from rankgate.model.scores import Scores
+from rankgate.model.scores import RankSummary, Scores
 from rankgate.model.values import Evidence, EvidenceState, Gold, Sample, Verdict
 
 PASS, WARN, FAIL = Verdict.PASS, Verdict.WARN, Verdict.FAIL
@@ -93,6 +94,22 @@ def test_a_drop_is_taken_within_the_segment() -> None:
     assert {name: (result.verdict, result.change.delta) for name, result in found.items()} == {
         "lang:en": (PASS, 0.0),
         "lang:es": (FAIL, pytest.approx(-0.1)),
+    }
+
+
+def test_what_a_segment_can_see_depends_on_its_own_relevant_documents() -> None:
+    """Recall of one relevant document is a hit and spreads by 0.43, of 25 by 0.5 / sqrt(25) = 0.1.
+
+    A drop of 5 points is allowed, and 0.8416 standard errors of 40 questions more are detected. By the 13 relevant
+    documents that a question has in the whole run it would be 0.05 + 0.8416 * 0.1387 / sqrt(40) = 0.0685 in both.
+    """
+    one, many = (RankSummary(ranks=(1,) * count, retrieved=25, k=5) for count in (1, 25))
+    summaries = {f"q{row}": one if tags == EN else many for row, tags in enumerate(TAGS)}
+    candidate = replace(scores(LEVEL), rank_summaries=summaries, samples=gold(TAGS).samples)
+    found = decide_segments(gate(SegmentRule(by=("lang",), **limits(None, 0.05))), gold(TAGS), candidate, None)
+    assert {result.segment: round(result.detectable.detectable, 4) for result in found if result.detectable} == {
+        "lang:en": 0.1072,  # 0.05 + 0.8416 * 0.43 / sqrt(40)
+        "lang:es": 0.0633,  # 0.05 + 0.8416 * 0.1 / sqrt(40)
     }
 
 

@@ -159,8 +159,7 @@ def _within_noise(measurement: Measurement, rulings: Rulings) -> bool:
     if not measurement.gate.blocks:
         return True
     wider = measurement.gate.model_copy(update={"confidence": 1 - 2 * WARNING_LEVEL})
-    runs = (measurement.candidate, measurement.baseline)
-    again = measure(wider, *runs, measurement.units, relevant=measurement.relevant)
+    again = measure(wider, measurement.candidate, measurement.baseline, measurement.units)
     return not rule(again, may_block=True).reasons(Ruling.VIOLATED)
 
 

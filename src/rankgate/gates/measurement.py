@@ -72,7 +72,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     `value` is the run's and `change` that of the pairs, both in the gate's units; `counted` is what of the value counts
     for its floor. The same by the metric alone are `metric_value` and `metric_change`. None of them is there where
     nothing can be computed; where a value is not finite that is `finite`. `relevant` is how many relevant documents a
-    query has on average, over all those of the run that have any.
+    query has on average, over those that have any.
     """
 
     gate: Gate
@@ -114,15 +114,8 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
         return self.units.change(self.gate, pairs.compared(self.gate.confidence))
 
 
-def measure(
-    gate: Gate,
-    candidate: Scores,
-    baseline: Scores | None,
-    units: Units = METRIC_UNITS,
-    *,
-    relevant: float | None = None,
-) -> Measurement:
-    """The numbers that the gate's limits are held against; `relevant` where it is known already."""
+def measure(gate: Gate, candidate: Scores, baseline: Scores | None, units: Units = METRIC_UNITS) -> Measurement:
+    """The numbers that the gate's limits are held against."""
     metric = gate.metric
     baseline_values = baseline_column(metric, baseline) if baseline else []
     nothing = Measurement(
@@ -132,7 +125,7 @@ def measure(
         units=units,
         gaps=gaps(metric, candidate, baseline),
         baseline_values=baseline_values,
-        relevant=relevant_documents(candidate) if relevant is None else relevant,
+        relevant=_relevant_documents(candidate),
     )
     if not all(abs(value) <= LARGEST for value in chain(nothing.values, baseline_values) if value):
         return replace(nothing, finite=False)
@@ -150,9 +143,10 @@ def measure(
     return replace(measured, value=value, counted=counted, change=in_units)
 
 
-def relevant_documents(scores: Scores) -> float:
-    """How many relevant documents a query has on average, over those of the run that have any; 1 where none has."""
-    counts = [len(summary.ranks) for summary in scores.rank_summaries.values() if summary.ranks]
+def _relevant_documents(scores: Scores) -> float:
+    """How many relevant documents a query has on average, over those that have any; 1 where none has."""
+    summaries = map(scores.rank_summaries.get, scores.query_ids)  # a segment has those of all queries
+    counts = [len(summary.ranks) for summary in summaries if summary and summary.ranks]
     return sum(counts) / len(counts) if counts else 1.0
 
 

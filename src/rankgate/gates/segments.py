@@ -14,7 +14,7 @@ from rankgate.criteria import Gate, Limits, SegmentRule
 from rankgate.criteria.queries import must_pass_rows
 from rankgate.errors import Problem, RankgateError, did_you_mean, shown
 from rankgate.gates.decide import decide
-from rankgate.gates.measurement import METRIC_UNITS, Units, measure, relevant_documents
+from rankgate.gates.measurement import METRIC_UNITS, Units, measure
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import baseline_column, filled, gaps, on_rows, paired_scores, too_many
@@ -61,13 +61,12 @@ def _by_rule(
     judged = [part for part in parts if part.size >= rule.min_queries]
     corrects, provable = gate.evidence is Evidence.PROVEN_HARM, [part for part in judged if part.provable]
     corrected = _corrected(gate, provable) if corrects else _corrected_drops(gate, provable)
-    relevant = relevant_documents(candidate)
     for part in parts:
         confidence = corrected.get(part.name, gate.confidence)
-        alone = sure = decide(measure(part.gate, part.candidate, part.baseline, units, relevant=relevant))
+        alone = sure = decide(measure(part.gate, part.candidate, part.baseline, units))
         if confidence != gate.confidence and (corrects or _fell(alone)):
             surer = part.gate.model_copy(update={"confidence": confidence})
-            sure = decide(measure(surer, part.candidate, part.baseline, units, relevant=relevant))
+            sure = decide(measure(surer, part.candidate, part.baseline, units))
         found, among = (sure, len(corrected)) if corrects else (alone, 0)
         concluded = part.concluded(found, among=among, enough=part in judged)
         surely_fell = part.name in corrected and _fell(sure)
