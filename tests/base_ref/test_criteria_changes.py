@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from rankgate.criteria import gate as gate_module
 from rankgate.criteria.judge_block import Budget, CalibrationFile, JudgeBlock, Timeouts
 from rankgate.criteria.maps import GoldMap, RunMap
 from rankgate.criteria.model import Age, GoldFile, MatchRule, Publish
-from rankgate.criteria.parts import Part, keys_of
+from rankgate.criteria.parts import Part, Stricter, keys_of
 from rankgate.criteria.retriever_block import Retriever
 from rankgate.model.base_ref import BaseSide, GateChange, KeyChange, WaiverChange
 from rankgate.model.base_words import warnings_of
@@ -328,3 +329,15 @@ def test_the_table_has_every_key_of_the_criteria() -> None:
     known = [each for each in named if isinstance(each, type) and issubclass(each, Part)]
     parts = set(known) - {Part, GoldMap, RunMap}  # a map is compared as a whole
     assert set(EVERY_KEY) == {key for part in parts for key in own_keys_of(part)}
+
+
+@pytest.mark.parametrize("part", [Gate, SegmentRule, Limits])
+def test_every_limit_says_which_value_is_stricter(part: type[Part]) -> None:
+    """A number that may be left out and then limits nothing; without the word every change of it weakens."""
+    limits = {
+        name: [each for each in field.metadata if isinstance(each, Stricter)]
+        for name, field in part.model_fields.items()
+        if field.default is None and name != "line" and re.search(r"\b(int|float)\b", str(field.annotation))
+    }
+    assert limits.keys() >= {"threshold", "regression_max"}
+    assert all(len(rules) == 1 for rules in limits.values()), limits

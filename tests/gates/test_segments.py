@@ -107,7 +107,8 @@ def test_what_a_segment_can_see_depends_on_its_own_relevant_documents() -> None:
     summaries = {f"q{row}": one if tags == EN else many for row, tags in enumerate(TAGS)}
     candidate = replace(scores(LEVEL), rank_summaries=summaries, samples=gold(TAGS).samples)
     found = decide_segments(gate(SegmentRule(by=("lang",), **limits(None, 0.05))), gold(TAGS), candidate, None)
-    assert {result.segment: round(result.detectable.detectable, 4) for result in found if result.detectable} == {
+    seen = {result.segment: result.evidence.detectable for result in found}
+    assert {segment: round(each.detectable, 4) for segment, each in seen.items() if each} == {
         "lang:en": 0.1072,  # 0.05 + 0.8416 * 0.43 / sqrt(40)
         "lang:es": 0.0633,  # 0.05 + 0.8416 * 0.1 / sqrt(40)
     }

@@ -9,8 +9,8 @@ from enum import Enum
 import msgspec
 from msgspec.structs import asdict, replace
 
-from rankgate.criteria import Criteria, Gate, InputFile, SegmentRule
-from rankgate.criteria.parts import Part
+from rankgate.criteria import Criteria, Gate, InputFile, Limits, SegmentRule
+from rankgate.criteria.parts import Part, Stricter
 from rankgate.criteria.retriever_block import Retriever
 from rankgate.criteria.waivers import Waivers
 from rankgate.errors import redacted
@@ -27,7 +27,14 @@ DILUTED = 1.5  # times the losses that a gate allows, and the counts of the traf
 _OF_GATES = {"gates", "traffic_gates", "name", "evidence", "confidence", "max_unjudged"}
 _UNWRITTEN = {(Gate, "line"), (Gate, "allow_unjudged"), (Retriever, "line")}
 _BLOCKS = {"judge", "retriever"}  # which may be missing as a whole
-_FLOORS, _CEILINGS = {"threshold"}, {"regression_max", "max_lost_queries", "max_unjudged"}
+_STRICTER = {
+    name: rule
+    for part in (Gate, SegmentRule, Limits)
+    for name, field in part.model_fields.items()
+    for rule in field.metadata
+    if isinstance(rule, Stricter)
+}
+_OF_VALUES = {"threshold", "regression_max"}  # in the metric's unit
 _NOTED = {"inputs.gold", "inputs.waivers"}  # what lies there is compared by itself
 _OF_TRAFFIC = {"inputs.traffic", "inputs.traffic_labels"}  # so it is, where both commits name any
 _FACTS = ("question", "as_of", "source", "entities", "answers")  # of a question, which it may lack
@@ -77,7 +84,7 @@ def _changed(old: Mapping[str, Value], new: Mapping[str, Value], metric: Metric 
         before, after = old.get(key), new.get(key)
         if before == after or any(key.startswith(f"{block}.") for block in lacking):  # which says it all
             continue
-        is_limit = key.rpartition(".")[2] in _FLOORS | {"regression_max"}
+        is_limit = key.rpartition(".")[2] in _OF_VALUES
         unit = metric.unit if metric is not None and is_limit else None
         noted = key in _NOTED or (key in _OF_TRAFFIC and after is not None) or _stricter(key, before, after, metric)
         changes.append(KeyChange(key=key, before=before, after=after, weakens=not noted, unit=unit))
@@ -86,13 +93,14 @@ def _changed(old: Mapping[str, Value], new: Mapping[str, Value], metric: Metric 
 
 def _stricter(key: str, before: Value, after: Value, metric: Metric | None) -> bool:
     """Whether a limit asks for more than it did; one for single values of a tag may be milder than that for all."""
-    name = key.rpartition(".")[2]
-    if metric is None or name not in _FLOORS | _CEILINGS or not isinstance(after, int | float):
+    rule = _STRICTER.get(key.rpartition(".")[2])
+    if metric is None or rule is None or not isinstance(after, int | float):
         return False
     if before is None:
         return ".only." not in key
-    rises = name in _FLOORS and metric.direction is Direction.HIGHER
-    return isinstance(before, int | float) and (after > before) is rises
+    better = Stricter.MORE if metric.direction is Direction.HIGHER else Stricter.LESS
+    more = (better if rule is Stricter.BETTER else rule) is Stricter.MORE
+    return isinstance(before, int | float) and (after > before) is more
 
 
 def _gate_keys(gate: Gate) -> dict[str, Value]:

@@ -20,7 +20,7 @@ from pydantic import (
 from pydantic_core import PydanticKnownError
 
 from rankgate.criteria.maps import Text
-from rankgate.criteria.parts import Listed, NotWritten, OneOrMore, Part, optional, refuse
+from rankgate.criteria.parts import Listed, NotWritten, OneOrMore, Part, Stricter, optional, refuse
 from rankgate.metrics.base import Cutoff, Metric, widest_change
 from rankgate.metrics.names import UnknownMetricError, parse_metric
 from rankgate.metrics.sets import Hit, Precision
@@ -30,10 +30,12 @@ from rankgate.readers.yaml_text import KeyPath
 _LONGEST_RANGE = 1.0
 V = TypeVar("V")
 
+Floor = Annotated[float | None, Stricter.BETTER]
 AllowedDrop = Annotated[float, Field(ge=0)]
+Drop = Annotated[AllowedDrop | None, Stricter.LESS]
 Count = Annotated[int, Field(ge=0)]
 Confidence = Annotated[float, Field(gt=0.5, lt=1)]
-MaxUnjudged = Annotated[float, Field(ge=0, le=1)]
+MaxUnjudged = Annotated[float, Field(ge=0, le=1), Stricter.LESS]
 MAX_UNJUDGED = 0.01  # of the questions
 _NOT_OVER_TRAFFIC: Mapping[str, object] = {
     "threshold": None,
@@ -150,8 +152,8 @@ def _percent(value: float, metric: Metric) -> str:
 class Limits(Part):
     """Limits for one value of the tag, where they differ from the rule's."""
 
-    threshold: float | None = optional("Floor (or ceiling) of this segment.")
-    regression_max: AllowedDrop | None = optional("How far this segment may fall below the baseline.")
+    threshold: Floor = optional("Floor (or ceiling) of this segment.")
+    regression_max: Drop = optional("How far this segment may fall below the baseline.")
     severity: Severity | None = optional("Of this segment.")
 
 
@@ -161,8 +163,8 @@ class SegmentRule(Part):
     by: Annotated[Listed[str], OneOrMore(str), AfterValidator(_tags)] = Field(
         description="Key of the tags, such as lang for lang:pt-BR; a list crosses several."
     )
-    threshold: float | None = optional("Floor (or ceiling) of every segment.")
-    regression_max: AllowedDrop | None = optional("How far every segment may fall below the baseline.")
+    threshold: Floor = optional("Floor (or ceiling) of every segment.")
+    regression_max: Drop = optional("How far every segment may fall below the baseline.")
     min_queries: int = optional("Segments with fewer scored queries are shown and never block.", 30, ge=1)
     severity: Severity | None = optional("Of the segments; the gate's own where absent.")
     only: dict[str, Limits] = optional("Limits of single values, in place of those for every segment.", {})
@@ -203,11 +205,11 @@ class Gate(Part):
     metric: Annotated[
         Metric, PlainValidator(_metric), WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "null"}]})
     ] = optional("The metric, such as recall@5 or ndcg(gain=exponential)@10.", validate_default=True)
-    threshold: Annotated[float | None, _by_metric(_floor)] = optional(
+    threshold: Annotated[Floor, _by_metric(_floor)] = optional(
         "Floor (for metrics where lower is better: ceiling). Equality passes. By proven_harm a value beyond it within "
         "noise does not fail."
     )
-    regression_max: Annotated[AllowedDrop | None, _by_metric(_drop)] = optional(
+    regression_max: Annotated[Drop, _by_metric(_drop)] = optional(
         "How far the metric may fall (or rise, where lower is better) below the baseline."
     )
     over: Literal["traffic"] | None = optional(
@@ -224,7 +226,7 @@ class Gate(Part):
     must_pass: Annotated[Listed[Query], _by_metric(_hard_check)] = optional(
         "Queries, by id or tag, for which the metric must have a value that is not its worst.", ()
     )
-    max_lost_queries: Annotated[Count | None, _by_metric(_hard_check)] = optional(
+    max_lost_queries: Annotated[Count | None, Stricter.LESS, _by_metric(_hard_check)] = optional(
         "How many queries may fall to the metric's worst, or lose their value, that had more in the baseline."
     )
     direction: Annotated[Literal["higher", "lower"] | None, AfterValidator(_direction)] = optional(

@@ -4,6 +4,7 @@ The texts are ours, by the kind of pydantic's errors (a table of `readers/json_t
 """
 
 from collections.abc import Iterable, Iterator
+from enum import Enum
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import (
@@ -123,6 +124,17 @@ _UNWRITTEN = BeforeValidator(_unwritten)
 T = TypeVar("T")
 Listed = Annotated[tuple[T, ...], Strict(strict=False)]  # a list in the file
 NotWritten = Annotated[SkipJsonSchema[T], _UNWRITTEN]  # what the file may not say of itself
+
+
+class Stricter(Enum):
+    """Which value of a limit asks for more, in the annotation of its key: a pull request that states another weakens.
+
+    Of a key without it every change weakens.
+    """
+
+    BETTER = "better"  # as the metric has it
+    LESS = "less"
+    MORE = "more"
 
 
 def optional(description: str, default: Any = None, **rules: Any) -> Any:

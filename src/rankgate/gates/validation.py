@@ -95,14 +95,11 @@ def validate(inputs: Inputs) -> Findings:
         )
     candidate, stored = _sources(inputs, criteria, gold, plan)
     verdicts = _verdicts(problems, inputs, criteria, gold, plan, stored) if candidate else None
-    needs = verdicts.reads(plan) if verdicts else plan.needs
     if candidate and not to_record:
-        opened_run = _attempt(problems, candidate.open, needs)
-        opened_run = verdicts.on(opened_run) if verdicts and opened_run else opened_run
+        opened_run = _opened(problems, candidate, plan, verdicts)
         rankings = _attempt(problems, list[Ranking], opened_run.rankings) if opened_run else None
         scored = opened_run.scored if opened_run else scored
-    opened = _attempt(problems, stored.open, needs)
-    opened = verdicts.on(opened) if verdicts and opened else opened
+    opened = _opened(problems, stored, plan, verdicts)
     lists = _attempt(problems, list[Ranking], opened.rankings) if opened else None
     accepted = _Accepted(opened, lists) if opened and lists is not None else None
 
@@ -151,6 +148,12 @@ def _sources(
     if run_file is None:
         return None, accepted
     return RunFile(file=run_file, criteria=criteria, most_problems=MAX_PROBLEMS, gold=gold), accepted
+
+
+def _opened(problems: list[Problem], source: RunSource, plan: Plan, verdicts: RunVerdicts | None) -> Run | None:
+    """The run, with a judge's verdicts where a gate reads them."""
+    run = _attempt(problems, source.open, verdicts.reads(plan) if verdicts else plan.needs)
+    return verdicts.on(run) if verdicts and run else run
 
 
 def _verdicts(
