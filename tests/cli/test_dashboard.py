@@ -13,6 +13,7 @@ from tests.renderers.dashboards.memories import CRITERIA, GOLD, made
 from rankgate.baselines.directory import directory_store
 from rankgate.baselines.stores import remote_memory
 from rankgate.cli import main
+from rankgate.renderers.dashboards import collect
 
 DATE = ("--date", "2026-02-01")
 
@@ -69,8 +70,9 @@ def test_it_says_where_the_pages_are(capsys: pytest.CaptureFixture[str]) -> None
     assert capsys.readouterr().out == "wrote site/index.html: 1 gate set, 4 runs\n"
 
 
-def test_one_run_is_no_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    written("--limit", "1")
+def test_one_run_is_no_runs(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collect, "MAX_RUNS", 1)
+    written()
     assert capsys.readouterr().out == "wrote site/index.html: 1 gate set, 1 run\n"
 
 
@@ -183,8 +185,9 @@ def test_what_cannot_be_scored_is_said() -> None:
     assert "1 value could not be rescored: baseline: the gates read ranks down to 500" in page
 
 
-def test_only_the_newest_are_listed_and_the_others_counted() -> None:
-    page = text(written("--limit", "1")["ship-criteria.html"])
+def test_only_the_newest_are_listed_and_the_others_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collect, "MAX_RUNS", 1)
+    page = text(written()["ship-criteria.html"])
     assert "Not listed: 3 older runs of 2025-12-20 to 2026-01-20 (1 FAIL, 2 PASS)." in page
 
 
@@ -198,7 +201,6 @@ def test_a_store_without_a_run_has_a_page_that_says_what_to_do() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        pytest.param(("--limit", "0"), "error: --limit must be at least 1, not 0\n", id="no run"),
         pytest.param(
             ("--metrics", "recal@5"),
             "error: --metrics: unknown metric 'recal@5'; did you mean 'recall@5'?",

@@ -42,7 +42,7 @@ def plain(schema: Any) -> Any:
     return [plain(value) for value in schema] if isinstance(schema, list) else schema
 
 
-@pytest.mark.parametrize(("options", "file"), [([], "ship-criteria"), (["--waivers"], "ship-waivers")])
+@pytest.mark.parametrize(("options", "file"), [([], "ship-criteria"), (["--of", "waivers"], "ship-waivers")])
 def test_the_schema_in_config_is_what_the_command_prints(
     capsys: pytest.CaptureFixture[str], options: list[str], file: str
 ) -> None:
@@ -55,7 +55,7 @@ def test_the_schema_in_config_is_what_the_command_prints(
 
 
 def test_every_key_of_a_waiver_but_its_segment_is_required(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["schema", "--waivers"]) == 0
+    assert main(["schema", "--of", "waivers"]) == 0
     waiver = json.loads(capsys.readouterr().out)["$defs"]["Waiver"]
     assert set(waiver["required"]) == {"gate", "up_to", "expires", "issue", "reason", "by"}
     assert waiver["additionalProperties"] is False

@@ -81,7 +81,7 @@ def test_the_same_recording_goes_on_where_it_stopped(run: Path) -> None:
     [notice] = notices
     assert notice == (
         "resuming run.jsonl.partial: 3 of 5 questions are recorded already and not asked again; "
-        "if the retriever has changed since, begin again with --restart (restart=True in Python)"
+        "if the retriever has changed since, remove run.jsonl.partial to begin again (restart=True in Python)"
     )
 
 

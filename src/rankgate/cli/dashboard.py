@@ -16,8 +16,6 @@ from rankgate.renderers.dashboards.site import write_site
 from rankgate.renderers.dashboards.values import INDEX
 from rankgate.renderers.pages.dashboard import site_of
 
-DEFAULT_LIMIT = 500  # runs that a page lists
-
 
 def parser() -> argparse.ArgumentParser:
     """The command's options."""
@@ -29,7 +27,7 @@ def parser() -> argparse.ArgumentParser:
         "rankgate dashboard site/",
         "rankgate dashboard site/ --metrics recall@1,5,10,ndcg@10",
         "rankgate dashboard site/ --criteria search/ship-criteria.yaml --criteria faq/ship-criteria.yaml",
-        "rankgate dashboard site/ --baseline git+branch:rankgate-baselines --limit 100",
+        "rankgate dashboard site/ --baseline git+branch:rankgate-baselines",
     )
     options.add_argument(
         "directory", metavar="DIR", action="write", help="where to write: a new or empty directory, or a dashboard's"
@@ -41,8 +39,6 @@ def parser() -> argparse.ArgumentParser:
     )
     metrics = "metrics in place of recall@1,5,10,ndcg@10, beside those of the gates; what was not recorded is rescored"
     options.add_argument("--metrics", metavar="LIST", help=metrics)
-    limit = f"the newest runs to list (default: {DEFAULT_LIMIT})"
-    options.add_argument("--limit", metavar="N", type=int, default=DEFAULT_LIMIT, help=limit)
     address = "where commits are linked to (default: the remote on github.com)"
     options.add_argument("--repository-url", metavar="URL", help=address)
     add_shared(options, "date")
@@ -51,8 +47,6 @@ def parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Collect, render, write, and say what was written."""
-    if arguments.limit < 1:
-        raise bad_input(f"--limit must be at least 1, not {arguments.limit}")
     paths = list(dict.fromkeys(arguments.criteria or [find_criteria()]))
     if arguments.baseline and len(paths) > 1:
         advice = "with several criteria files each names its own, as inputs.baseline"
@@ -64,7 +58,6 @@ def run(arguments: argparse.Namespace) -> int:
             criteria=paths,
             baseline=arguments.baseline,
             metrics=metrics,
-            limit=arguments.limit,
             repository=_address(arguments.repository_url),
         )
     )

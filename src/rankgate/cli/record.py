@@ -96,7 +96,6 @@ def parser() -> argparse.ArgumentParser:
     )
     options.add_argument("--base", metavar="REF", help=base)
     add_shared(options, "traffic_limit")
-    options.add_argument("--restart", action="store_true", help="begin again, also where FILE.partial could be resumed")
     return options
 
 
@@ -233,7 +232,6 @@ def _record(
                     name=output,
                     timeout=calls.timeout,
                     retries=calls.retries,
-                    restart=arguments.restart,
                     progress=progress.update,
                 )
     except (KeyboardInterrupt, StopError) as stop:

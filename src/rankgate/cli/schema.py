@@ -83,19 +83,23 @@ def parser() -> argparse.ArgumentParser:
         "Print the JSON Schema of ship-criteria.yaml. Editors read it through the first line of the file:\n"
         "# yaml-language-server: $schema=ship-criteria.schema.json",
         "rankgate schema > ship-criteria.schema.json",
-        "rankgate schema --waivers > ship-waivers.schema.json",
+        "rankgate schema --of waivers > ship-waivers.schema.json",
         "rankgate schema --of report > report.schema.json",
     )
-    one = options.add_mutually_exclusive_group()
-    one.add_argument("--waivers", action="store_true", help="the schema of ship-waivers.yaml")
-    one.add_argument("--of", choices=OUTPUTS, help="of report.json, or of what a command prints by --format json")
+    of = "of ship-waivers.yaml, of report.json, or of what a command prints by --format json"
+    options.add_argument("--of", choices=("waivers", *OUTPUTS), help=of)
     return options
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the schema."""
-    file = (WaiverFile, "rankgate waivers") if arguments.waivers else (Criteria, "rankgate ship criteria")
-    print(json.dumps(output_schema(arguments.of) if arguments.of else json_schema(*file), indent=2, ensure_ascii=False))
+    if arguments.of is None:
+        schema = json_schema(Criteria, "rankgate ship criteria")
+    elif arguments.of == "waivers":
+        schema = json_schema(WaiverFile, "rankgate waivers")
+    else:
+        schema = output_schema(arguments.of)
+    print(json.dumps(schema, indent=2, ensure_ascii=False))
     return 0
 
 

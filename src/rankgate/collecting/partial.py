@@ -103,7 +103,7 @@ class PartialRun:
                     self.lines[line.key] = line
         if self.lines:
             count = f"{len(self.lines)} of {len(questions)} questions are recorded already and not asked again"
-            hint = "if the retriever has changed since, begin again with --restart (restart=True in Python)"
+            hint = f"if the retriever has changed since, remove {self.name} to begin again (restart=True in Python)"
             self.notice = f"resuming {self.name}: {count}; {hint}"
 
     def _refused(self, what: str, error: OSError) -> RankgateError:

@@ -42,17 +42,17 @@ _REMOTE = re.compile(
     r"(?:(?:https|ssh)://(?:[^@/\s]+@)?github\.com/|(?:[^@/\s]+@)?github\.com:)(?P<name>[\w-]+/[\w.-]+?)(?:\.git)?/?",
     re.ASCII,
 )
+MAX_RUNS = 500  # that a page lists, the newest
 MAX_EMBEDDED = 3_000_000  # letters of values question by question in a page
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """What the caller names: criteria files, a store in place of theirs, further metrics, and how many runs."""
+    """What the caller names: criteria files, a store in place of theirs, and further metrics."""
 
     date: str
     criteria: Sequence[str]
     baseline: str | None = None
     metrics: Sequence[Metric] = ()
-    limit: int
     repository: str | None = None
 
 
@@ -87,9 +87,9 @@ def _collected(path: str, page: str, request: Request) -> GateSet:
         limits[gate.metric.name] += [] if gate.threshold is None else [gate.threshold]
     usual = [] if request.metrics else parse_metrics(USUAL)
     metrics = list({metric.name: metric for metric in (*criteria.metrics(), *request.metrics, *usual)}.values())
-    records = remembered.runs()[-request.limit :]
+    records = remembered.runs()[-MAX_RUNS:]
     plan = replace(criteria.plan(), metrics=[metric for metric in metrics if RunField.BASELINE not in metric.needs])
-    shown = Shown(metrics=metrics, limits=limits, date=request.date, limit=request.limit)
+    shown = Shown(metrics=metrics, limits=limits, date=request.date, limit=MAX_RUNS)
     questions = None
     try:
         stored = Rankings(memory, gold_of(None, criteria), replace(plan, keep_matched=False))
