@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from rankgate.check import check
 from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import Inputs
-from rankgate.diagnosis.findings import KNOWN, NO_COMMON_CAUSE, NO_RESULTS
+from rankgate.diagnosis.findings import COUNTS, KNOWN, NO_RESULTS
 from rankgate.errors import ProblemKind, RankgateError
 from rankgate.readers.yaml_text import load_yaml
 
@@ -33,7 +33,7 @@ SEEDS = 3
 RAW, DEPTH = 50, 20
 LEAST_TAGGED, MAX_TAGGED = 0.1, 0.5  # of the questions
 SKIPPED = 0.25  # of each list
-FACTS = ("", KNOWN, NO_RESULTS, NO_COMMON_CAUSE.rule)  # what says no cause, unless it names a tag
+FACTS = ("", KNOWN, NO_RESULTS, COUNTS)  # what says no cause, unless it names a tag
 WORD = re.compile(r"[^\W_]{2,}")
 
 Lists = dict[str, list[str]]
@@ -430,7 +430,8 @@ def first_cause(world: World, broken: Broken, folder: Path) -> str | None:
     if not report.diagnosis:
         return None if all(gate.verdict.value == "pass" for gate in report.gates) else ""
     first = report.diagnosis[0]
-    return "one_tag" if first.rule in FACTS and "tag" in first.evidence else first.rule
+    names_tag = first.rule != COUNTS and "tag" in first.evidence  # counts name one whatever the chance
+    return "one_tag" if first.rule in FACTS and names_tag else first.rule
 
 
 def outcomes(

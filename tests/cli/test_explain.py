@@ -87,11 +87,11 @@ def test_without_a_baseline_nothing_speaks_of_one(project: Callable[[str], Path]
     root = project("fail")
     criteria = (root / "ship-criteria.yaml").read_text()
     (root / "ship-criteria.yaml").write_text(criteria.replace("  baseline: accepted.jsonl\n", ""))
-    assert explained(capsys, "q4").splitlines()[2] == "NOT FOUND: a relevant document is not in the first 5"
+    assert explained(capsys, "q4").splitlines()[2] == "NOT ALL FOUND: a relevant document is not in the first 5"
     misses = explained(capsys)
     assert misses.startswith(
         "2 of 8 questions miss a relevant document in the first 5 results:\n"
-        "  2  NOT FOUND  a relevant document is not in the first 5\n"
+        "  2  NOT ALL FOUND  a relevant document is not in the first 5\n"
     )
     assert "     expected  bread-list  rank 6\n     instead   gluten-free, parking, hours\n" in misses
     assert "baseline" not in misses
@@ -160,8 +160,8 @@ OF_MISSES = "goes with the list of misses; leave out 'q1'"
         ),
         pytest.param(
             ["--cause", "lowr"],
-            "--cause 'lowr': no such cause; did you mean 'lower'? (no_result, gone, lower, not_found, better, fine, "
-            "new, nothing_to_find)",
+            "--cause 'lowr': no such cause; did you mean 'lower'? (no_result, gone, lower, not_all_found, better, "
+            "fine, new, nothing_to_find)",
             id="no such cause",
         ),
         pytest.param(["--bm25", "absent.jsonl"], "absent.jsonl: no such file", id="no such corpus"),

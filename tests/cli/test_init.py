@@ -700,6 +700,18 @@ def test_segments_are_written_with_what_their_questions_see(capsys: pytest.Captu
     assert "100 questions see losses from 13.8 points on" in Path("ship-criteria.yaml").read_text(encoding="utf-8")
 
 
+def test_segments_too_small_to_be_gated_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a tag that is gated: one that is not is named as a whole."""
+    samples = [dict(each) for each in LANGUAGES[:39]]
+    for row, tags in {0: ["lang:fr"], 1: ["lang:fr", "topic:visa"], 2: ["lang:ja"]}.items():
+        samples[row]["metadata"] = {"tags": tags}
+    Path("tagged.jsonl").write_text("\n".join(map(json.dumps, samples)), encoding="utf-8")
+    assert init(gold="tagged.jsonl") == 0
+    out = capsys.readouterr().out
+    small = "too small to be gated, with fewer than 10 questions: 'lang:fr' (2), 'lang:ja' (1)"
+    assert lines_of(out, "too small") == [small]
+
+
 REPORTS = "/report.json*\n/comment.md*\n/report.html*\n/junit.xml*\n/rankgate.badge.json*\n"
 
 

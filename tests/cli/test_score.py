@@ -122,7 +122,7 @@ def test_the_table_says_on_what_it_stands(capsys: Capture) -> None:
     assert undefined.split() == ["hit(rel=9)@5", "–", "–", "0"]
     assert blank == ""
     assert notes == (
-        "4 questions in the gold set; 1 absent from the run, scored as worst; "
+        "4 questions in the gold set; 1 without a relevant document, left out; 1 absent from the run, scored as worst; "
         "1 of the run without judgment, ignored; 1 repeated id removed."
     )
 

@@ -382,7 +382,13 @@ def test_gold_ids_that_no_list_of_any_run_holds_are_named() -> None:
     now = read(Ranking("q0", [f"d{n}" for n in range(20)]))
     before = read(Ranking("q1", ["d20", "d21"]), Ranking("not in the gold", ["d22"]))
     assert oddities_of(gold(), BY_CHUNK, (now, before)) == Oddities(
-        never_returned=7, relevant=30, examples=["d23", "d24", "d25"], rising=0, lists=1, rising_queries=[]
+        never_returned=7,
+        relevant=30,
+        examples=["d23", "d24", "d25"],
+        rising=0,
+        lists=1,
+        rising_queries=[],
+        long_lists=1,
     )
     assert oddities_of(gold(), Matching(by=By.TEXT), (now, before)) is None
     assert oddities_of(gold(), BY_CHUNK, (None, before)) is None
@@ -415,7 +421,7 @@ def test_a_floor_broken_in_a_segment_says_where_the_documents_are(
     assert main(["check", "-o", "report.json"]) == 1
     report = json.loads(Path("report.json").read_text())
     first = report["diagnosis"][0]
-    places = "1 with it below the first 2, 1 without it in the list, 1 without a result"
+    places = "1 without a result, 1 without it in the list, 1 with it below the first 2"
     said = f"3 of the 4 questions tagged {{tag}} miss a relevant document: {places}"
     assert (first["rule"], first["finding"]) == ("below_floor", said)
     assert first["evidence"] | {"tag": "lang:es", "questions": 4, "misses": 3, "lower": 1} == first["evidence"]

@@ -507,9 +507,18 @@ def test_the_tag_of_a_finding_stands_in_its_sentence_and_that_of_an_old_report_b
 
 
 def test_what_is_odd_in_the_lists_is_named_as_code() -> None:
-    odd = Oddities(never_returned=7, relevant=30, examples=["@x", "b", "c"], rising=1, lists=9, rising_queries=["<q>"])
+    odd = Oddities(
+        never_returned=7,
+        relevant=30,
+        examples=["@x", "b", "c"],
+        rising=1,
+        lists=9,
+        long_lists=4,
+        rising_queries=["<q>"],
+    )
     text = render_markdown(replace(REPORT, oddities=odd))
     assert "7 of 30 relevant ids are in no list of the run or of the baseline: `@x`, `b`, `c` and 4 more." in text
     assert (
-        "In 1 of 9 lists the scores rise from rank to rank, as distances do or a list in reverse order: `<q>`." in text
+        "In 1 of 4 lists of five or more results the scores rise from rank to rank, as distances do or a list in "
+        "reverse order: `<q>`." in text
     )

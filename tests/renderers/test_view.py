@@ -176,7 +176,11 @@ NOTED = Reason(ReasonKind.LOST, count=7, limit=2)
     [
         pytest.param(DROPPED, [], id="numbers say all"),
         pytest.param(MUST, ["a, b, c and 1 more must pass and do not"], id="must pass"),
-        pytest.param(changed(DROPPED, value=0.7), ["70.0% on all 40 questions"], id="pairs differ from all"),
+        pytest.param(
+            changed(DROPPED, value=0.7),
+            ["70.0% on all 40 questions, held against the floor"],
+            id="pairs differ from all",
+        ),
         pytest.param(
             changed(DROPPED, name="second", metric="mrr", reasons=[NOTED]),
             ["7 questions were lost in mrr; at most 2 allowed"],

@@ -22,6 +22,7 @@ from rankgate.criteria.judge_block import KEY_VARIABLE, JudgeBlock
 from rankgate.criteria.runs import candidate_run
 from rankgate.criteria.starter import (
     FIRST_GATES,
+    SEGMENT_QUESTIONS,
     FirstJudge,
     Start,
     block_in,
@@ -30,6 +31,7 @@ from rankgate.criteria.starter import (
     first_gates,
     retriever_text,
     segment_tags,
+    small_segments,
     tag_sizes,
     why_no_segment,
     with_inputs,
@@ -61,6 +63,7 @@ from rankgate.readers.source import STDIN
 CRITERIA = "ship-criteria.yaml"
 # As the pages of the docs name what `check -o` writes.
 REPORTS = ("report.json", "comment.md", "report.html", "junit.xml", "rankgate.badge.json")
+MAX_SMALL = 5  # segments that are named
 ENDPOINT = "https://api.openai.com/v1"
 MODEL = "gpt-4o-2024-08-06"
 _TEXTS = {GATE: gate_text, REPORT: report_text}
@@ -294,6 +297,10 @@ def _say_segments(start: Start, to: str, gold: Gold) -> None:
         tags = ", ".join(f"{shown(tag)} ({count} values)" for tag, count in start.tags.items())
         blind = small_parts(load_criteria(to), gold)
         print(f"gated by segments, too: {tags}{f'; {blind}' if blind else ''}")
+    if small := small_segments(gold, start.tags):
+        named = ", ".join(f"{shown(name)} ({count})" for name, count in small[:MAX_SMALL])
+        more = f" and {len(small) - MAX_SMALL} more" if small[MAX_SMALL:] else ""
+        print(f"too small to be gated, with fewer than {SEGMENT_QUESTIONS} questions: {named}{more}")
     others = [f"{shown(tag)} ({why})" for tag, sizes in tag_sizes(gold).items() if (why := why_no_segment(sizes))]
     if others:
         print(f"tags without a gate of segments: {', '.join(others)}")

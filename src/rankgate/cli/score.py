@@ -21,7 +21,7 @@ from rankgate.diagnosis.listings import unmatched
 from rankgate.diagnosis.notes import judge_notes, judged_value, missing_notes
 from rankgate.errors import bad_input, shown
 from rankgate.files.writing import write_atomic
-from rankgate.metrics.base import Metric
+from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.estimates import Estimate, estimate
 from rankgate.metrics.evaluation import in_numbers
 from rankgate.metrics.requirements import require_fields, require_gold_queries
@@ -99,7 +99,9 @@ def run(arguments: argparse.Namespace) -> int:
     odd = unmatched(gold, plan, scored_run)
     notes = [never_line(odd, shown, "the run")] if odd else []
     notes += [*missing_notes(plan.metrics, scores), *judge_notes(plan.metrics, scores)]
-    say([Table(rows=rows, right=(1, 3, 4, 5)), *after, "", _counts(scores), *notes])
+    without = sum(not sample.relevant() for sample in gold.samples.values())
+    left_out = without if any(metric.kind is Kind.RELEVANCE for metric in plan.metrics) else 0
+    say([Table(rows=rows, right=(1, 3, 4, 5)), *after, "", _counts(scores, left_out), *notes])
     return 0
 
 
@@ -174,8 +176,11 @@ def _row(metric: Metric, estimated: Estimate | None) -> tuple[str, ...]:
     return (metric.name, value, interval, str(estimated.n), *ends)
 
 
-def _counts(scores: Scores) -> str:
+def _counts(scores: Scores, left_out: int) -> str:
+    """How many questions there are, and what became of those that are odd; of `left_out` nothing is relevant."""
     counts = [f"{count_text(len(scores.query_ids), 'question')} in the gold set"]
+    if left_out:
+        counts.append(f"{left_out:,} without a relevant document, left out")
     if scores.missing:
         counts.append(f"{len(scores.missing)} absent from the run, scored as worst")
     if scores.unknown_queries:

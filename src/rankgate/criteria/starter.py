@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
@@ -107,6 +107,12 @@ def tag_sizes(gold: Gold) -> dict[str, list[int]]:
         if tag != BARE_TAG:
             sizes.setdefault(tag, []).append(len(rows))
     return dict(sorted(sizes.items()))
+
+
+def small_segments(gold: Gold, tags: Collection[str]) -> list[tuple[str, int]]:
+    """Of the tags that become segments the values with too few questions to be gated, with how many they have."""
+    sizes = {f"{tag}:{value}": len(rows) for (tag, value), rows in rows_by_tag(gold).items() if tag in tags}
+    return [(name, size) for name, size in sizes.items() if size < SEGMENT_QUESTIONS]
 
 
 def why_no_segment(sizes: Sequence[int]) -> str:

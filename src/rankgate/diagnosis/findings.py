@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from rankgate.diagnosis import causes
 from rankgate.diagnosis.causes import LEVEL, SAYS, STALE, Case, fell, floor_broken, of_list, speaks
-from rankgate.diagnosis.common_tags import TagShare, common_tags
+from rankgate.diagnosis.common_tags import MIN_SHARE, TagShare, common_tags
 from rankgate.diagnosis.listings import RunLists
 from rankgate.diagnosis.movements import first_k
 from rankgate.metrics.base import Kind, Metric
@@ -22,7 +22,7 @@ from rankgate.model.gate_result import GateResult
 from rankgate.model.headline import OF_GATES
 from rankgate.model.report import Diagnosis, Report
 from rankgate.model.scores import MatchedQuery, Scores
-from rankgate.model.values import Gold, Unit, Verdict
+from rankgate.model.values import Gold, Sample, Unit, Verdict
 from rankgate.model.wording import count_text, delta_text
 from rankgate.statistics.chance import at_least
 from rankgate.statistics.saddlepoint import difference_interval
@@ -32,16 +32,21 @@ NEARLY_ALL = 0.8  # of the questions that got worse: what is known of fewer is n
 MAX_FLOORS = 3  # findings about floors
 KNOWN, NO_RESULTS = "known", "no_results"  # rules of what is known, without a cause
 ONE_TAG = "one_tag"
-NO_COMMON_CAUSE = Diagnosis(
-    rule="no_common_cause", finding="the questions that got worse have no cause in common", evidence={}
-)
+RISING, COUNTS = "rising_scores", "counts"
+AT_MOST = 0.5  # of the gold set: a tag that more have says nothing of the questions that got worse
 _STAGES = ("retrieve", "rerank")
 # What became of the questions, of one or of many.
 _KNOWN = {
     Cause.NO_RESULT: "return{s} no results now",
-    Cause.GONE: "no longer list{s} anywhere a relevant document that was in the first {k}",
+    Cause.GONE: "{have} lost a relevant document, which was in the first {k} and is in no list now",
     Cause.LOWER: "still list{s} {their} relevant documents, but one fell below the first {k}",
     Cause.FINE: "{have} {their} relevant documents in the first {k} as before, but score{s} lower",
+}
+# The same where each of these holds for some questions.
+_COUNTED = {
+    Cause.NO_RESULT: "return{s} no results now",
+    Cause.GONE: "{have} lost a relevant document from the list",
+    Cause.LOWER: "still list{s} one that fell below the first {k}",
 }
 _PLACES = {"no_result": "without a result", "gone": "without it in the list", "lower": "with it below the first {k}"}
 _ONE, _MANY = {"s": "s", "their": "its", "have": "has"}, {"s": "", "their": "their", "have": "have"}
@@ -82,7 +87,7 @@ def diagnose(
             # A gate may hold by limits that are wide: gold ids that nobody returns are worth a warning all the same.
             if speaks(gate) or each.rule == STALE:
                 by_rule.setdefault(each.rule, each)
-    return list(by_rule.values()) or _floors(gold, by_name, results, candidate)
+    return list(by_rule.values()) or _floors(gold, by_name, results, candidate, baseline)
 
 
 def diagnose_conclusion(
@@ -119,57 +124,114 @@ def diagnose_conclusion(
     findings = diagnose(part, metrics, [row], now, before, lists)
     stale = [each for each in report.diagnosis if each.rule == STALE]
     worse = len(report.losers_of(about.place)) if about.gate else 0
-    if not findings and about.rule == "drop" and worse > 1 and of_list(metric):
-        findings = [_shared_by_all(causes.case_of(row, metric, part, now, before)) if before else NO_COMMON_CAUSE]
-    return findings or stale
+    if not findings and before and about.rule != "floor" and worse > 1 and of_list(metric):
+        findings = _counted(causes.case_of(row, metric, part, now, before))
+    return [*_rising(report), *findings] or stale
 
 
-def _shared_by_all(case: Case) -> Diagnosis:
-    """The tag of all that got worse, which is a fact also where no change is proven."""
+def _rising(report: Report) -> list[Diagnosis]:
+    """Scores that rise in most lists of the run and did not in the baseline's, so that what is best may stand last."""
+    odd = report.oddities
+    if odd is None or odd.rising <= MIN_SHARE * odd.long_lists or odd.rising_before > MIN_SHARE * odd.rising:
+        return []
+    which = f"in all {odd.rising:,}" if odd.rising == odd.long_lists else f"in {odd.rising:,} of the {odd.long_lists:,}"
+    text = f"the scores: {which} lists of five or more results they rise from rank to rank, as distances do"
+    return [Diagnosis(rule=RISING, finding=text, evidence={"rising": odd.rising, "long_lists": odd.long_lists})]
+
+
+def _counted(case: Case) -> list[Diagnosis]:
+    """What became of the questions that got worse, counted, and the tag of nearly all of them: facts, and no cause."""
+    fates = Counter(case.worse.values())
+    texts: list[str] = []
+    for fate, words in _COUNTED.items():
+        if count := fates[fate]:
+            texts.append(f"{count:,} {words.format(k=first_k(case.metric), **(_ONE if count == 1 else _MANY))}")
+    if not texts:
+        return []
+    text = f"of the {len(case.worse):,} questions that got worse {', '.join(texts)}"
+    if len(fates) == 1:
+        text = _of_all(next(iter(fates)), case)
+    numbers = {"worse": len(case.worse), **{each.value: count for each, count in fates.items()}}
+    return [_with_tag(COUNTS, text, numbers, _tag_of_most(case))]
+
+
+def _of_all(fate: Cause, case: Case) -> str:
+    return _those(len(case.worse), case, "", _KNOWN[fate].format(k=first_k(case.metric), **_MANY))
+
+
+def _tag_of_most(case: Case) -> TagShare | None:
+    """The tag of nearly all that got worse, the rarest of several; none that more than half of all questions have."""
     tags = {sample.query_id: sample.tags for sample in case.samples}
-    for each in common_tags([tags[query] for query in case.worse], list(tags.values())):
-        if each.misses == each.of_misses:
-            text = f"{_those(each.misses, case, 'is tagged {tag}', 'are tagged {tag}')} ({_share(each)})"
-            return Diagnosis(rule=ONE_TAG, finding=text, evidence={"worse": len(case.worse), **_numbers(each)})
-    return NO_COMMON_CAUSE
+    worse = Counter(tag for query in case.worse for tag in set(tags[query]))
+    every = Counter(tag for each in tags.values() for tag in set(each))
+    fitting = [
+        tag
+        for tag, count in worse.items()
+        if count >= NEARLY_ALL * len(case.worse) and every[tag] <= AT_MOST * len(tags)
+    ]
+    if not fitting:
+        return None
+    tag = min(fitting, key=lambda each: (-worse[each], every[each], each))
+    return TagShare(tag=tag, misses=worse[tag], of_misses=len(case.worse), questions=every[tag], of_questions=len(tags))
 
 
 def _floors(
-    gold: Gold, by_name: Mapping[str, Metric], results: Sequence[GateResult], candidate: Scores
+    gold: Gold,
+    by_name: Mapping[str, Metric],
+    results: Sequence[GateResult],
+    candidate: Scores,
+    baseline: Scores | None,
 ) -> list[Diagnosis]:
     """Of the gates and segments below their floor, those that fail and the deepest first: what their questions miss."""
     below = [gate for gate in results if speaks(gate) and floor_broken(gate)]
     below = [gate for gate in below if by_name[gate.metric].kind is Kind.RELEVANCE and gate.direction.sign > 0]
     order = sorted(below, key=lambda gate: (gate.verdict is not Verdict.FAIL, -(gate.decision.violation or 0.0)))
-    findings = (_below(gate, first_k(by_name[gate.metric]), gold, candidate) for gate in order)
+    findings = (_below(gate, first_k(by_name[gate.metric]), gold, candidate, baseline) for gate in order)
     return [each for each in findings if each][:MAX_FLOORS]
 
 
-def _below(gate: GateResult, k: int, gold: Gold, candidate: Scores) -> Diagnosis | None:
+def _below(gate: GateResult, k: int, gold: Gold, candidate: Scores, baseline: Scores | None) -> Diagnosis | None:
+    """Where what the questions miss is; beside a baseline only of those that it did not miss, if there are such."""
     samples = [each for each in gold.samples.values() if each.relevant() and in_segment(each.tags, gate.segment)]
-    places: Counter[str] = Counter()
-    elsewhere = 0
-    for sample in samples:
-        summary = candidate.rank_summaries.get(sample.query_id)
-        ranks = summary.ranks if summary and summary.retrieved else None
-        missed = ranks is None or any(rank is None or rank > k for rank in ranks)
-        if ranks is None:
-            places["no_result"] += missed
-        else:
-            places["gone" if None in ranks else "lower"] += missed
-        query = candidate.matched.get(sample.query_id)
-        routed = query.details.source if query and query.details else None
-        elsewhere += missed and bool(sample.source) and routed is not None and not {*routed} & {*sample.source}
-    if not (misses := places.total()):
+    missed = {sample.query_id: place for sample in samples if (place := _place(candidate, sample, k)) is not None}
+    if not missed:
         return None
+    missed_before: set[str] = set()
+    if baseline is not None:
+        missed_before = {sample.query_id for sample in samples if _place(baseline, sample, k) is not None}
+    new = {query: place for query, place in missed.items() if query not in missed_before}
+    counted = new or missed
+    places = Counter(counted.values())
+    elsewhere = sum(_went_elsewhere(candidate, gold.samples[query]) for query in counted)
     which = " tagged {tag}" if gate.segment is not None else ""
-    where = {_PLACES[place].format(k=k): count for place, count in places.items() if count}
+    where = {_PLACES[place].format(k=k): places[place] for place in _PLACES if places[place]}
     parts = [f"{count:,} {place}" if len(where) > 1 else f"all {place}" for place, count in where.items()]
-    text = f"{misses:,} of the {count_text(len(samples), 'question')}{which} miss a relevant document: "
-    text += ", ".join(parts) + (f"; {elsewhere:,} went to other sources only" if elsewhere else "")
-    evidence: dict[str, str | int | float] = {"questions": len(samples), "misses": misses, "elsewhere": elsewhere}
+    text = f"{len(missed):,} of the {count_text(len(samples), 'question')}{which} miss a relevant document"
+    if old := len(missed) - len(new):
+        text += f", {old:,} of them in the baseline, too" if new else ", as in the baseline"
+        text += f"; of the {len(new):,} others" if new else ""
+    text += f"{' ' if old and new else ': '}{', '.join(parts)}"
+    text += f"; {elsewhere:,} went to other sources only" if elsewhere else ""
+    evidence: dict[str, str | int | float] = {"questions": len(samples), "misses": len(missed), "elsewhere": elsewhere}
     evidence |= {**places, **({"tag": gate.segment} if gate.segment is not None else {})}
+    evidence |= {"in_baseline": old} if baseline is not None else {}
     return Diagnosis(rule="below_floor", finding=text, evidence=evidence)
+
+
+def _place(scores: Scores, sample: Sample, k: int) -> str | None:
+    """Where what a question misses in its first k is; None where it misses nothing."""
+    summary = scores.rank_summaries.get(sample.query_id)
+    if summary is None or not summary.retrieved:
+        return "no_result"
+    if all(rank is not None and rank <= k for rank in summary.ranks):
+        return None
+    return "gone" if None in summary.ranks else "lower"
+
+
+def _went_elsewhere(scores: Scores, sample: Sample) -> bool:
+    query = scores.matched.get(sample.query_id)
+    routed = query.details.source if query and query.details else None
+    return bool(sample.source) and routed is not None and not {*routed} & {*sample.source}
 
 
 def _of_lists(

@@ -22,6 +22,7 @@ from rankgate.model.values import Gold, Ranking
 
 MAX_QUERIES = 20_000  # of the gold set: longer runs are not read again for this
 DEEPEST = 100  # ranks of each list that are kept
+LONG = 5  # results: by accident the scores rise in one of 120 such lists
 MATCHED_SHARE = 0.1  # of the relevant ids: with fewer in the lists, the ids are looked at before the metric
 
 
@@ -37,13 +38,15 @@ class Listings(msgspec.Struct, frozen=True):
 
     Read without details and matched by chunk, every id is its own document.
 
-    In the lists of `rising` the scores rise from rank to rank, in those of `tied` they are equal; see `Ranking`. Those
-    of `self_first` begin with the question's own document, which the gold set does not name.
+    In the lists of `rising` the scores rise from rank to rank, of the `long_lists` in which that can be said; in those
+    of `tied` they are equal; see `Ranking`. Those of `self_first` begin with the question's own document, which the
+    gold set does not name.
     """
 
     by_query: Mapping[str, Listing]
     documents: Mapping[str, str]
     rising: Sequence[str] = ()
+    long_lists: int = 0
     tied: Sequence[str] = ()
     self_first: Sequence[str] = ()
 
@@ -106,6 +109,7 @@ def _read(gold: Gold, depth: int, separator: str | None, rankings: Iterable[Rank
     names: dict[str, str] = {}  # one copy of each id, however many lists hold it
     documents: dict[str, str] = {}
     rising: list[str] = []
+    long_lists = 0
     tied: list[str] = []
     self_first: list[str] = []
     for ranking in rankings:
@@ -123,13 +127,14 @@ def _read(gold: Gold, depth: int, separator: str | None, rankings: Iterable[Rank
         raw = details.raw.ids[:DEEPEST] if details and details.raw else None
         ids = shared[:depth]
         by_query[ranking.query_id] = Listing(ids, raw)
+        long_lists += len(ranking.ids) >= LONG
         if ranking.rising:
             rising.append(ranking.query_id)
         if ranking.tied:
             tied.append(ranking.query_id)
         if ids and documents[ids[0]] == ranking.query_id not in gold.samples[ranking.query_id].relevant():
             self_first.append(ranking.query_id)
-    return Listings(by_query, documents, rising, tied, self_first)
+    return Listings(by_query, documents, rising, long_lists, tied, self_first)
 
 
 def oddities_of(gold: Gold, how: Matching, lists: Lists) -> Oddities | None:
@@ -154,6 +159,8 @@ def oddities_of(gold: Gold, how: Matching, lists: Lists) -> Oddities | None:
         relevant=len(relevant),
         examples=never[:NAMED],
         rising=len(now.rising),
+        rising_before=len(lists[1].rising) if lists[1] else 0,
+        long_lists=now.long_lists,
         lists=len(now.by_query),
         rising_queries=list(now.rising[:NAMED]),
         returned=returned if never and len(never) == len(relevant) else [],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from rankgate.metrics.tags import SegmentIndex
 from rankgate.model.details import NOWHERE, Cause, Expected, ReportDetails, depth_of, fate_of
@@ -18,11 +18,8 @@ def severity(documents: Sequence[Expected], k: int, *, no_result: bool, failing:
     return fate, not failing, -max(map(depth_of, documents), default=0)
 
 
-def worst_rows(details: ReportDetails, violated: SegmentIndex, named: Collection[str] = ()) -> list[int]:
-    """The rows of the questions by `severity`; those that did not get worse after the others, by change and cause.
-
-    The question that the next command names stands before all others, so that every output begins with it.
-    """
+def worst_rows(details: ReportDetails, violated: SegmentIndex) -> list[int]:
+    """The rows of the questions by `severity`; those that did not get worse after the others, by change and cause."""
     ranks = {cause: rank for rank, cause in enumerate(Cause)}
     sign = -1 if details.lower else 1
 
@@ -31,11 +28,10 @@ def worst_rows(details: ReportDetails, violated: SegmentIndex, named: Collection
         now = question.values.get(details.leading or "", (None, None))[1]
         change, net = details.moved(question)
         value = -NOWHERE if now is None else sign * now  # a value that is not there is the worst
-        later = question.query_id not in named
         if question.before is not None and (change, net) < (0, 0):
             gone, k = question.cause is Cause.NO_RESULT, details.first(question)
             worse = severity(question.expected, k, no_result=gone, failing=violated.has_any(question.tags))
-            return (later, 0, *worse, change, value)
-        return (later, 1, change, ranks[question.cause], value)
+            return (0, *worse, change, value)
+        return (1, change, ranks[question.cause], value)
 
     return sorted(range(len(details.questions)), key=key)

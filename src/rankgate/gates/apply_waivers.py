@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from rankgate.criteria.waivers import Waiver, Waivers
 from rankgate.model.gate_result import GateResult
+from rankgate.model.headline import is_plain_name
 from rankgate.model.values import Unit, Verdict
 from rankgate.model.waiver_use import Waived, WaiverState, WaiverUse
 from rankgate.model.wording import beyond_text
@@ -80,11 +81,21 @@ def _state(waiver: Waiver, rows: Sequence[GateResult], largest: float | None, da
     return next((state for state, holds in states.items() if holds), "in_force")
 
 
+def _of_what(use: WaiverUse, metric: str) -> str:
+    """` of gate 'languages' in 'lang:de'`, as its file has them; nothing of a name that could be more than that."""
+    texts: list[str] = []
+    if use.gate == metric or is_plain_name(use.gate):
+        texts.append(f" of gate {use.gate!r}")
+    if use.segment is not None:
+        texts.append(f" in {use.segment!r}" if is_plain_name(use.segment) else " in a segment")
+    return "".join(texts)
+
+
 def _sentence(use: WaiverUse, gates: Sequence[GateResult], date: str) -> str:
     """What is odd about a waiver; nothing where it does what it was merged for."""
     gate = next((gate for gate in gates if gate.name == use.gate), None)
-    of, unit = (f" of {gate.metric}", gate.unit) if gate else ("", Unit.NUMBER)
-    which = f"the waiver{of}{' in a segment' if use.segment is not None else ''} on line {use.line}"
+    unit = gate.unit if gate else Unit.NUMBER
+    which = f"the waiver{_of_what(use, gate.metric if gate else '')} on line {use.line}"
     left = days_between(date, use.expires)
     day = {0: "today", 1: "tomorrow"}.get(left, f"in {left} days")
     what = "segment of that gate" if gate else "gate of the criteria"

@@ -7,7 +7,7 @@ the limit; a floor before a drop, then in the order of the criteria.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Literal, NamedTuple
 
 from msgspec.structs import replace
@@ -21,6 +21,7 @@ from rankgate.model.report import Report
 from rankgate.model.scores import Scores
 from rankgate.model.traffic import Traffic, TrafficShare
 from rankgate.model.values import TOLERANCE, EvidenceState, Gold, ReasonKind, Ruling, Unit, Verdict, worst
+from rankgate.model.wording import tag_keys
 
 ONE_CAUSE = 0.8  # of the worse questions of another gate
 _STRENGTHS = list(Strength)
@@ -124,8 +125,14 @@ def _lost_part(report: Report) -> Conclusion | None:
     if not report.lost_parts:
         return None
     first = report.lost_parts[0]
-    more = len({each.segment for each in report.lost_parts}) - 1
-    counts = {"pairs": first.n, "worse": first.worse, "segments_fail": more}
+    others = {each.segment for each in report.lost_parts} - {first.segment}
+    elsewhere = _by_other_keys(first.segment, others)
+    counts = {
+        "pairs": first.n,
+        "worse": first.worse,
+        "segments_fail": len(others) - elsewhere,
+        "other_parts_fail": elsewhere,
+    }
     return replace(_of_loss(report, ConclusionKind.LOST_PART, first), segment=first.segment, counts=counts)
 
 
@@ -176,7 +183,7 @@ def _pass(report: Report) -> Conclusion:
     if not blocking:
         if not main:
             return Conclusion(kind=ConclusionKind.PASS, strength=Strength.FLOORS_ONLY)
-        speaks = (may_block or main)[0]
+        speaks = min(may_block or main, key=lambda gate: not gate.is_unproven)  # what is below its floor, within noise
         first = _of_gate(ConclusionKind.PASS, speaks, "floor")
         counts = {"questions": speaks.measured.n, "missing": _missing(speaks)}
         return Conclusion(**first, strength=Strength.FLOORS_ONLY, counts=counts)
@@ -265,7 +272,7 @@ def _rank(broken: Broken) -> tuple[bool, bool, float, bool]:
 def _broken(gate: GateResult) -> list[Broken]:
     """A row for each of the limits that decided; one of another rule where none did."""
     found: list[Broken] = []
-    for reason in gate.decision.reasons:
+    for reason in gate.decision.deciding:
         rule = _LIMITS.get(reason.kind)
         if rule is not None and reason.ruling in (Ruling.VIOLATED, Ruling.INCONCLUSIVE):
             found.append(Broken(gate, rule, _beyond(gate, rule)))
@@ -314,8 +321,9 @@ def _missing(gate: GateResult) -> int:
 def _beside(report: Report, gate: GateResult, rows: Sequence[GateResult]) -> dict[str, int]:
     """What else has this verdict, by cause, and which other segments hold."""
     siblings = [each for each in report.gates if each.name == gate.name and each.segment not in (None, gate.segment)]
-    kin = siblings if gate.segment is not None else []
+    kin = [each for each in siblings if tag_keys(each.segment) == tag_keys(gate.segment)]
     failing = {each.segment for each in rows if each.segment not in (None, gate.segment)}
+    elsewhere = _by_other_keys(gate.segment, failing)
     others = {each.name for each in rows} - {gate.name}
     own = report.losers_of(gate.place)
     shared = {name for name in others if all(_one_cause(report, gate, each) for each in rows if each.name == name)}
@@ -326,12 +334,18 @@ def _beside(report: Report, gate: GateResult, rows: Sequence[GateResult]) -> dic
         "missing": _missing(gate),
         "gates_fail": len(others - shared),
         "same_cause": len(shared),
-        "segments_fail": len(failing),
+        "segments_fail": len(failing) - elsewhere,
+        "other_parts_fail": elsewhere,
         "segments_hold": sum(
             each.verdict is Verdict.PASS and not (each.evidence.too_small or each.is_unproven) for each in kin
         ),
         "segments_unproven": sum(each.is_unproven for each in kin),
     }
+
+
+def _by_other_keys(segment: str | None, others: Collection[str | None]) -> int:
+    """How many of the others are no such parts as the named one, as topics beside languages; none where none is."""
+    return 0 if segment is None else sum(tag_keys(each) != tag_keys(segment) for each in others)
 
 
 def _one_cause(report: Report, first: GateResult, gate: GateResult) -> bool:

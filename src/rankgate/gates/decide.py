@@ -23,9 +23,7 @@ from rankgate.model.gate_result import (
     MeasuredChange,
     MeasuredValue,
 )
-from rankgate.model.values import TOLERANCE, EvidenceState, Reason, Ruling, RunField, Verdict
-
-WARNING_LEVEL = 0.08  # one-sided: what is beyond a limit and less sure than this is noise
+from rankgate.model.values import TOLERANCE, WARNING_LEVEL, EvidenceState, Reason, Ruling, RunField, Verdict
 
 
 def decide(measurement: Measurement) -> GateResult:
@@ -33,8 +31,8 @@ def decide(measurement: Measurement) -> GateResult:
     gate, metric = measurement.gate, measurement.gate.metric
     rulings = rule(measurement, may_block=measurement.units.may_block(gate))
     violated = _reasons(measurement, rulings, Ruling.VIOLATED)
-    inconclusive = _reasons(measurement, rulings, Ruling.INCONCLUSIVE)
-    in_doubt = bool(inconclusive) and not _within_noise(measurement, rulings)
+    inconclusive = _beyond_noise_first(measurement, _reasons(measurement, rulings, Ruling.INCONCLUSIVE))
+    in_doubt = any(reason.in_doubt for reason in inconclusive)
     doubtful = in_doubt or bool(rulings.warnings)
     beyond = [limit.finding.beyond for limit in rulings.limits if limit.finding.ruling is Ruling.VIOLATED]
     reasons = [*rulings.unjudged, *violated, *inconclusive, *rulings.warnings]
@@ -63,7 +61,7 @@ def decide(measurement: Measurement) -> GateResult:
         decision=GateDecision(
             verdict=_verdict(rulings, blocks=gate.blocks, doubtful=doubtful),
             reasons=reasons or _reasons(measurement, rulings, Ruling.HOLDS),
-            doubts=len(inconclusive) + len(rulings.warnings) if doubtful else 0,
+            doubts=len(inconclusive) + len(rulings.warnings) if doubtful or violated else 0,
             violation=max(beyond) if beyond and not rulings.unjudged else None,
         ),
     )
@@ -147,20 +145,19 @@ def _evidence_state(measurement: Measurement, rulings: Rulings) -> EvidenceState
     return EvidenceState.CLEAR
 
 
-def _within_noise(measurement: Measurement, rulings: Rulings) -> bool:
-    """Whether what exceeds its limit and is not proven is no more than what noise does, so that nobody is warned.
+def _beyond_noise_first(measurement: Measurement, inconclusive: list[Reason]) -> list[Reason]:
+    """What exceeds a limit and is not proven, with what is more than noise does marked and before what is not.
 
     Noise is what the interval does not exclude at a one-sided level of 8 % for a gate that blocks, and at that of the
     proof for one that only warns. Values that are missing are no noise, and where there is no interval nobody can tell.
     """
-    for reason in rulings.reasons(Ruling.INCONCLUSIVE):
-        if reason.at_worst is not None or reason.state is not EvidenceState.INCONCLUSIVE:
-            return False
-    if not measurement.gate.blocks:
-        return True
+    if not measurement.gate.blocks or all(reason.in_doubt for reason in inconclusive):
+        return inconclusive
     wider = measurement.gate.model_copy(update={"confidence": 1 - 2 * WARNING_LEVEL})
     again = measure(wider, measurement.candidate, measurement.baseline, measurement.units)
-    return not rule(again, may_block=True).reasons(Ruling.VIOLATED)
+    kinds = {reason.kind for reason in rule(again, may_block=True).reasons(Ruling.VIOLATED)}
+    marked = [replace(each, beyond_noise=not each.in_doubt and each.kind in kinds) for each in inconclusive]
+    return sorted(marked, key=lambda reason: not reason.in_doubt)
 
 
 def _detectable(measurement: Measurement) -> Detectable | None:

@@ -30,7 +30,7 @@ def with_details(report: Report, inputs: Inputs, evaluation: Evaluation, leading
     measured = (evaluation.gold, evaluation.plan.metrics, leading, report.segments, scores, baseline_scores)
     named, depth = inputs.leading is not None, inputs.details
     details = details_of(*measured, depth=depth, named=named, gates=report.gates)
-    details = replace(details, order=worst_rows(details, violated_segments(report.gates), report.conclusion.next))
+    details = replace(details, order=worst_rows(details, violated_segments(report.gates)))
     if inputs.texts:
         worst = [details.questions[row] for row in details.order[:TEXTS_OF]]
         wanted = {item.id for each in worst for items in (each.before, each.now) for item in items or ()}

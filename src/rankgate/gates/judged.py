@@ -24,14 +24,13 @@ from rankgate.metrics.base import Metric
 from rankgate.metrics.lines import GivenRate
 from rankgate.model.answer_losses import NoVerdicts
 from rankgate.model.answers import Advisory, GateJudge, JudgeMark, has_labels, served_text
-from rankgate.model.gate_result import GateResult
+from rankgate.model.gate_result import OF_QUESTIONS, GateResult
 from rankgate.model.scores import Scores
 from rankgate.model.values import Reason, ReasonKind, Ruling, RunField, Verdict
 from rankgate.readers.dates import days_between
 
 _ENOUGH = 0.5  # of the questions that have a value: those of the labelled run
 _LIMITS = (ReasonKind.THRESHOLD, ReasonKind.REGRESSION)
-_OF_QUESTIONS = (ReasonKind.MUST_PASS, ReasonKind.LOST)
 
 
 class Judge(NamedTuple):
@@ -180,7 +179,7 @@ def _lowered(row: GateResult, trust: Trust) -> GateResult:
     broken = [
         each
         for each in decision.reasons
-        if each.kind in _OF_QUESTIONS or (each.kind in _LIMITS and each.ruling is Ruling.VIOLATED)
+        if each.kind in OF_QUESTIONS or (each.kind in _LIMITS and each.ruling is Ruling.VIOLATED)
     ]
     lowered = [each for each in broken if (trust.floor if each.kind is ReasonKind.THRESHOLD else trust.drop)]
     if not lowered:

@@ -6,7 +6,7 @@ from rankgate.criteria import DEFAULT_PATHS
 from rankgate.errors import ProblemKind
 from rankgate.model.conclusion import Conclusion, ConclusionKind, Strength
 from rankgate.model.report import Call, Report
-from rankgate.model.values import ReasonKind, Ruling, Verdict
+from rankgate.model.values import ReasonKind, Verdict
 
 PAGE = "report.html"
 
@@ -44,8 +44,9 @@ def next_command(report: Report, found: Conclusion) -> list[str]:
     elif question is not None and found.kind is not ConclusionKind.NOT_JUDGED:
         words = _explained(report, call, question)
     else:
-        criteria = _option("--criteria", report.provenance.criteria)
-        words = ["validate", *criteria, *_given(call, "gold", "run", "baseline")]
+        # All rows say in full what no gate warns of; the inputs, why something is unproven or cannot be judged.
+        looks = ["check", "--all", *_base(call)] if found.kind is ConclusionKind.WARNING else ["validate"]
+        words = [*looks, *elsewhere, *_given(call, "gold", "run", "baseline")]
     return ["rankgate", *words]
 
 
@@ -54,21 +55,24 @@ def _question(report: Report, found: Conclusion) -> str | None:
     named = next(
         (gate.decision.queries for gate in report.gates if found.rule == "other" and gate.place == found.place), []
     )
-    question = next(iter([*named, *report.losers_of(found.place)]), None)
+    worse = report.losers_of(found.place)
+    in_order = [move.query_id for move in report.misses if move.query_id in worse]  # as every output lists them
+    question = next(iter([*named, *in_order, *worse]), None)
     if question is None and found.rule == "floor" and found.place:
         return report.lowest.get(found.place)
     return question
 
 
 def accept_command(report: Report, found: Conclusion) -> list[str]:
-    """The command that accepts a drop for which a gate fails into the store of accepted runs.
+    """The command that accepts the drop or the lost questions for which gates fail into the store of accepted runs.
 
-    None where a floor would be missed all the same, and where the baseline is a file of its own.
+    None where a floor would be missed or a question fail that must pass all the same, and where the baseline is a file
+    of its own.
     """
     baseline = report.provenance.baseline
-    reasons = [reason for gate in report.gates if gate.verdict is Verdict.FAIL for reason in gate.decision.reasons]
-    missed = any(reason.kind is ReasonKind.THRESHOLD and reason.ruling is Ruling.VIOLATED for reason in reasons)
-    if found.kind is not ConclusionKind.GATE_FAILS or found.rule != "drop" or missed:
+    failing = (gate for gate in report.gates if gate.verdict is Verdict.FAIL)
+    kinds = {reason.kind for gate in failing for reason in gate.decision.deciding}
+    if found.kind is not ConclusionKind.GATE_FAILS or not kinds <= {ReasonKind.REGRESSION, ReasonKind.LOST}:
         return []
     if baseline is None or baseline.lineage is None:
         return []
@@ -98,6 +102,11 @@ def _elsewhere(report: Report) -> list[str]:
     """The criteria, where no command would find them by itself."""
     criteria = report.provenance.criteria
     return [] if criteria in DEFAULT_PATHS else _option("--criteria", criteria)
+
+
+def _base(call: Call) -> list[str]:
+    """The commit that a pull request was judged against, as `check` takes it."""
+    return list(call.judging[:2]) if call.judging[:1] == ("--base",) else []
 
 
 def _given(call: Call, *names: str) -> list[str]:

@@ -101,7 +101,8 @@ class _Part:
         unprovable = (
             found.evidence.only_inconclusive and found.evidence.evidence_state is EvidenceState.NO_INTERVAL and enough
         )
-        reasons = found.decision.reasons
+        # What is beyond noise by itself is not so among many segments, and passes.
+        reasons = [replace(reason, beyond_noise=False) for reason in found.decision.reasons]
         if not enough:
             reasons = [Reason(ReasonKind.TOO_SMALL, count=self.size, limit=self.smallest)]
         elif among > 1:
@@ -201,7 +202,7 @@ def with_hard_checks(
             violations.append(Reason(ReasonKind.LOST, count=lost, limit=gate.max_lost_queries))
     if not violations or result.verdict is Verdict.NOT_JUDGED:
         return result
-    others = result.decision.reasons if result.verdict in (Verdict.FAIL, Verdict.WARN) else []
+    others = [] if result.verdict is Verdict.PASS else result.decision.reasons
     return replace(
         result,
         evidence=replace(result.evidence, only_inconclusive=False),
@@ -210,6 +211,7 @@ def with_hard_checks(
             verdict=worst([result.verdict, Verdict.FAIL if gate.blocks else Verdict.WARN]),
             hard_check_failed=True,
             reasons=[*violations, *others],
+            doubts=result.decision.doubts if others else 0,
             queries=[candidate.query_ids[row] for row in broken],
         ),
     )

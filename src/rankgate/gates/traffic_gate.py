@@ -14,13 +14,13 @@ from msgspec.structs import replace
 from rankgate.collecting.traffic_draw import LEAST, Bounds, bounds_of, drawn_by, drawn_for, known_labels
 from rankgate.criteria import Criteria, Gate
 from rankgate.criteria.traffic import TrafficRuns, compared_as
-from rankgate.gates.decide import WARNING_LEVEL
 from rankgate.gates.decision_rule import Finding, rule_on_drop
 from rankgate.metrics.sets import Hit, Precision
 from rankgate.model.gate_result import NO_CHANGE, GateDecision, GateEvidence, GateLimits, GateResult, MeasuredValue
 from rankgate.model.traffic import TrafficLabel, TrafficLists, TrafficSheet
 from rankgate.model.values import (
     TOLERANCE,
+    WARNING_LEVEL,
     Evidence,
     EvidenceState,
     Reason,

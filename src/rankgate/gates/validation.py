@@ -15,7 +15,7 @@ from rankgate.criteria.runs import AcceptedRun, RunFile, deepest_cutoff
 from rankgate.criteria.traffic import traffic_files
 from rankgate.criteria.waivers import Waivers, entry, waivers_of
 from rankgate.diagnosis.stale_gold import refuse_stale, with_foreign
-from rankgate.errors import Problem, RankgateError
+from rankgate.errors import Problem, RankgateError, shown
 from rankgate.gates import warnings as facts
 from rankgate.gates.apply_waivers import waivable
 from rankgate.gates.fitting import refuse_lacking, refuse_misfits
@@ -125,6 +125,7 @@ def validate(inputs: Inputs) -> Findings:
         problems += _alone(criteria, results) if criteria else []
     if criteria and gold:
         noted += [*facts.power_facts(criteria, gold, results), *facts.proof_facts(criteria, gold)]
+    noted += _never_waived(results)
     valid = waivers if waivers and waivers.entries else None
     read = {"criteria": criteria, "gold": gold, "run": rankings, "baseline": accepted, "waivers": valid}
     entries = [entry(result, inputs.date) for result in results if not _covered(result, waivers, inputs.date)]
@@ -202,6 +203,12 @@ def _judging(
     more = f", more than `judge.budget.{over[0]}` allows" if over else ""
     cost = f"{count_text(calls, 'call')}, about {tokens_text(round(found.tokens, 2 - len(str(found.tokens))))}"
     return [f"to judge all {count_text(found.answers, 'answer')} of the run takes {cost}{more}", *seen]
+
+
+def _never_waived(results: list[GateResult]) -> list[str]:
+    """Gates for which no waiver is printed, since none would count."""
+    failing = [each for each in results if each.decision.hard_check_failed]
+    return [f"gate {shown(each.name)} fails for single questions, which no waiver covers" for each in failing]
 
 
 def _alone(criteria: Criteria, results: list[GateResult]) -> list[Problem]:

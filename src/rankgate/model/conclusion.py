@@ -50,7 +50,8 @@ class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
     `bound` is the end of the interval that the strength of a pass rests on: the change for the worse, as a size, that
     is ruled out, or is not. `at_worst` is the value, or the change, with the worst for the `missing` values, where
     these put the limit in doubt. `counts` has only what its kind says: `questions`, `pairs`, `worse`, `empty`, `total`,
-    `gates_fail`, `same_cause`, `segments_fail`, `segments_hold`, `segments_unproven`, `missing`, `problems`, `steps`.
+    `gates_fail`, `same_cause`, `segments_fail`, `segments_hold`, `segments_unproven`, `missing`, `problems`, `steps`;
+    of segments by other tags than that of `segment` only `other_parts_fail`.
     `next` is the next command; `accept` is the one that accepts a drop, for which a gate fails, if it is meant.
     `traffic` is what became of questions without labels.
     """

@@ -18,11 +18,14 @@ from rankgate.model.values import (
     Interval,
     Reason,
     ReasonKind,
+    Ruling,
     RunField,
     Unit,
     Verdict,
 )
 from rankgate.model.waiver_use import Waived
+
+OF_QUESTIONS = (ReasonKind.MUST_PASS, ReasonKind.LOST)  # what fails for single questions, which no waiver covers
 
 
 class Detectable(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,6 +143,13 @@ class GateDecision(msgspec.Struct, frozen=True, kw_only=True):
         """What a reason means by itself: of a gate that fails, some only warn."""
         warns = self.verdict is Verdict.FAIL and position >= len(self.reasons) - self.doubts
         return Verdict.WARN if warns else self.verdict
+
+    @property
+    def deciding(self) -> list[Reason]:
+        """The reasons that give the verdict by themselves: what is broken, and where nothing is, what is in doubt."""
+        own = [reason for position, reason in enumerate(self.reasons) if self.verdict_of(position) is self.verdict]
+        broken = [each for each in own if each.ruling is Ruling.VIOLATED or each.kind in OF_QUESTIONS]
+        return broken or [each for each in own if each.in_doubt] or own
 
 
 class GateResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,15 +11,18 @@ from rankgate.model.base_words import judged_by
 from rankgate.model.conclusion import Conclusion, ConclusionKind, Strength
 from rankgate.model.gate_result import GateResult
 from rankgate.model.loss_words import Numbers, Spell, code_text, given_up_text, parts_texts
-from rankgate.model.reasons import plain_sentence, sentences, waived_text
+from rankgate.model.reasons import beyond_noise_text, plain_sentence, sentences, waived_text
 from rankgate.model.report import Report
-from rankgate.model.values import BEYOND, TOLERANCE, ReasonKind, Unit, Verdict
+from rankgate.model.values import BEYOND, TOLERANCE, ReasonKind, Ruling, Unit, Verdict
 from rankgate.model.wording import (
+    beyond_word,
     count_text,
     delta_points_text,
     delta_text,
+    exact_decimals,
     limit_word,
     part_word,
+    telling_decimals,
     value_text,
     vanishes,
 )
@@ -28,14 +31,20 @@ OF_GATES = (ConclusionKind.GATE_FAILS, ConclusionKind.GATE_WARNS)
 _PLAIN_NAME = re.compile(r"(?!.*(?:://|www\.))\w[\w:.+×/ -]{0,60}")  # of nothing at which Markdown begins a link
 _CUTOFF = re.compile(r"@(\d+)$")
 _LONGEST_PROBLEM = 400  # characters
+MAX_FLOORS = 3  # named in a sentence
 _OURS = frozenset(
     {"a", "the", "nothing", "this", "lost", "added", "no", "floors", "something", "unproven:"}
 )  # no metric, tag or code
 
 
+def is_plain_name(text: str) -> bool:
+    """Whether a text of the inputs can be nothing but a name, so that it may stand in a sentence as it is."""
+    return _PLAIN_NAME.fullmatch(text) is not None
+
+
 def plain_name(text: str) -> str:
     """A tag as it is, or what stands for one that could be anything but a name."""
-    return text if _PLAIN_NAME.fullmatch(text) else "one part of the questions"
+    return text if is_plain_name(text) else "one part of the questions"
 
 
 def plain_text(text: str) -> str:
@@ -152,10 +161,18 @@ def _of_gate(topic: _Topic) -> str:
         if gate.decision.queries:
             return f"{by}{where}{_must_pass(topic, gate)}{more}."
         reason = plain_sentence(gate) if gate.decision.reasons else f"{gate.metric} gives no reason"
-        return f"{where}{reason}{more}."
+        return f"{by if gate.decision.hard_check_failed else ''}{where}{reason}{more}."
     waived = f"{waived_text(gate.decision.waived)}: " if gate and gate.decision.waived else ""
     limit = _floor(topic) if topic.conclusion.rule == "floor" else _drop(topic)
-    return f"{waived}{by}{limit}{_missing_text(topic)}{more}.{_rest(topic)}"
+    return f"{waived}{by}{limit}{_missing_text(topic)}{more}.{_why_in_doubt(gate)}{_rest(topic)}"
+
+
+def _why_in_doubt(gate: GateResult | None) -> str:
+    """Why what is not proven warns all the same; nothing where it is."""
+    if gate is None or gate.verdict is not Verdict.WARN:
+        return ""
+    beyond_noise = any(each.beyond_noise for each in gate.decision.deciding)
+    return f" Not proven, but {beyond_noise_text()}." if beyond_noise else ""
 
 
 def _must_pass(topic: _Topic, gate: GateResult) -> str:
@@ -189,8 +206,8 @@ def _lost_part(topic: _Topic) -> str:
     report, conclusion, numbers = topic.report, topic.conclusion, topic.numbers
     overall = next((gate for gate in report.gates if gate.name == conclusion.gate and gate.segment is None), None)
     ending = f": {topic.count('worse'):,} of {count_text(topic.count('pairs'), 'question')} got worse"
-    if more := topic.count("segments_fail"):
-        ending += f"; so did {count_text(more, f'more {part_word(conclusion.segment)}')}"
+    if more := _more_parts(conclusion):
+        ending += f"; so did {more}"
     if overall is None or overall.verdict is not Verdict.PASS or overall.change.delta is None:
         return f"{numbers.lost(topic.part)}{ending}."
     change = delta_text(overall.change.delta, overall.unit).removesuffix(" pp")
@@ -255,11 +272,37 @@ def _value_and_limit(topic: _Topic) -> str:
     value = f"{numbers.metric} is {numbers.value(numbers.now)}"
     if topic.conclusion.limit is None:
         return value
-    return f"{value}, {limit_word(numbers.direction)} {numbers.value(numbers.limit)}"
+    word = limit_word(numbers.direction)
+    if numbers.direction.sign * (numbers.limit - numbers.now) > TOLERANCE:  # of a gate that holds, so that it is noise
+        beyond = beyond_word(numbers.direction)
+        return f"{value}, {beyond} its {word} of {numbers.value(numbers.limit)}, within noise"
+    return f"{value}, {word} {numbers.value(numbers.limit)}"
 
 
 def _passes(topic: _Topic) -> str:
-    """What a pass is worth."""
+    """What a pass is worth, and which blocking gates are below their floors within noise."""
+    return f"{_worth(topic)}{_below_floors(topic)}"
+
+
+def _below_floors(topic: _Topic) -> str:
+    """` Not held, within noise: mrr (0.833, floor 0.870).`, but for the gate whose floor the sentence names."""
+    mains = [gate for gate in topic.report.gates if gate.is_main]
+    blocking = [gate for gate in mains if gate.severity == "error"]
+    of_sentence = topic.conclusion.gate if topic.conclusion.rule == "floor" else None
+    texts: list[str] = []
+    for gate in blocking or mains:
+        reasons = gate.decision.reasons
+        in_doubt = any(each.kind is ReasonKind.THRESHOLD and each.ruling is Ruling.INCONCLUSIVE for each in reasons)
+        value, limit = gate.measured.value, gate.limits.threshold
+        if gate.is_unproven and in_doubt and gate.name != of_sentence and value is not None and limit is not None:
+            decimals = max(telling_decimals(value, limit, gate.unit), exact_decimals(limit, gate.unit))
+            floor = f"{limit_word(gate.direction)} {value_text(limit, gate.unit, decimals)}"
+            texts.append(f"{gate.metric} ({value_text(value, gate.unit, decimals)}, {floor})")
+    more = f" and {len(texts) - MAX_FLOORS} more" if len(texts) > MAX_FLOORS else ""
+    return f" Not held, within noise: {', '.join(texts[:MAX_FLOORS])}{more}." if texts else ""
+
+
+def _worth(topic: _Topic) -> str:
     conclusion, numbers = topic.conclusion, topic.numbers
     if conclusion.metric is None:
         return "no gate limits anything."
@@ -391,11 +434,10 @@ def paradox_of(results: Sequence[GateResult]) -> str:
 def more_text(report: Report) -> str:
     """`; 2 more parts and 1 more gate fail`, and `2 more gates fail with it` where they are of one cause."""
     counts = report.conclusion.counts
-    parts, gates, same_cause = counts.get("segments_fail", 0), counts.get("gates_fail", 0), counts.get("same_cause", 0)
+    gates, same_cause = counts.get("gates_fail", 0), counts.get("same_cause", 0)
+    parts = counts.get("segments_fail", 0) + counts.get("other_parts_fail", 0)
     one, many = ("fails", "fail") if report.verdict is Verdict.FAIL else ("warns", "warn")
-    named: list[str] = []
-    if parts:
-        named.append(count_text(parts, f"more {part_word(report.conclusion.segment)}"))
+    named = [_more_parts(report.conclusion)] if parts else []
     if gates:
         named.append(count_text(gates, "more gate"))
     texts: list[str] = []
@@ -404,3 +446,13 @@ def more_text(report: Report) -> str:
     if same_cause:
         texts.append(f"{count_text(same_cause, 'more gate')} {one if same_cause == 1 else many} with it")
     return "".join(f"; {text}" for text in texts)
+
+
+def _more_parts(conclusion: Conclusion) -> str:
+    """`2 more languages and 1 other part`: those divided as the named one, and those by other tags."""
+    texts: list[str] = []
+    if alike := conclusion.counts.get("segments_fail", 0):
+        texts.append(count_text(alike, f"more {part_word(conclusion.segment)}"))
+    if others := conclusion.counts.get("other_parts_fail", 0):
+        texts.append(count_text(others, "part by another tag", "parts by other tags"))
+    return " and ".join(texts)

@@ -10,6 +10,7 @@ from rankgate.model.judge_words import advisory_text, no_verdict_text, other_jud
 from rankgate.model.values import (
     BEYOND,
     TOLERANCE,
+    WARNING_LEVEL,
     Direction,
     Evidence,
     EvidenceState,
@@ -74,6 +75,11 @@ def problems_of(results: Sequence[GateResult], criteria: str | None) -> list[Pro
 def waived_text(waived: Waived) -> str:
     """How long a violation is let pass."""
     return f"waived until {waived.expires}"
+
+
+def beyond_noise_text() -> str:
+    """Why what is not proven warns all the same."""
+    return f"noise alone does so in less than {WARNING_LEVEL:.0%} of checks"
 
 
 def unjudged_text(gate: GateResult) -> str:
@@ -211,7 +217,10 @@ def _doubt(reason: Reason, gate: GateResult, unproven: str, interval: str) -> st
         proof = f"p = {gate.change.exact.p:.2g}" if gate.change.exact else ""
         spread = f"{confidence_text(gate.limits.confidence)}: {interval}" if interval else proof
         harm = unproven if reason.ruling is Ruling.VIOLATED and must_be_safe else "within noise"
+        if reason.beyond_noise:
+            harm = "not proven"
         doubt = f", {harm} ({spread})"
+        doubt += f", but {beyond_noise_text()}" if reason.beyond_noise else ""
     of_value = reason.kind is ReasonKind.THRESHOLD
     if reason.at_worst is not None:
         return _with_the_worst(reason, gate, reason.at_worst, doubt)

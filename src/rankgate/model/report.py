@@ -168,7 +168,8 @@ class Oddities(msgspec.Struct, frozen=True, kw_only=True):
 
     `never_returned` of the `relevant` ids of the gold set are in no list of the run or of the baseline; if these are
     all, the lists have ids such as `returned`. `respelled` of them differ from ids of the run in their form alone, with
-    `spellings` as examples. In `rising` of `lists` the scores rise from rank to rank, in `tied` they are all equal, and
+    `spellings` as examples. In `rising` of the `long_lists`, which have at least five results, the scores rise from
+    rank to rank, as they did in `rising_before` of the baseline. In `tied` of all `lists` they are equal, and
     `self_first` begin with the question's own document.
     """
 
@@ -183,6 +184,8 @@ class Oddities(msgspec.Struct, frozen=True, kw_only=True):
     spellings: list[Spelling] = []
     tied: int = 0
     self_first: int = 0
+    long_lists: int = 0
+    rising_before: int = 0
 
 
 class TrendPoint(msgspec.Struct, frozen=True, kw_only=True):

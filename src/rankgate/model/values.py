@@ -16,6 +16,7 @@ TOLERANCE = 1e-9
 BEYOND = 1e12  # by how much missing values lie beyond all others of which a quantile is taken
 
 CONFIDENCE = 0.95  # of intervals, where nobody asks for another
+WARNING_LEVEL = 0.08  # one-sided: what is beyond a limit and less sure than this is noise
 
 CONTEXT_DEPTH = 5  # items that a prompt is taken to hold where neither the run nor anybody else says
 
@@ -187,7 +188,8 @@ class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
     `among` queries are concerned, and `limit` is what is allowed or needed of them. `source` lacks the values, `need`
     is what the baseline does not state. `corrected_for` is how many segments share the correction. `text` is written
     into report.json for its readers, and read of `TEXT` alone. `names` are the judges of run and baseline, or those of
-    verdicts of which none is on these answers; `kinds` counts why verdicts are missing.
+    verdicts of which none is on these answers; `kinds` counts why verdicts are missing. `beyond_noise` says that noise
+    alone breaks the limit like this in less than `WARNING_LEVEL` of the checks, which warns and proves nothing.
     """
 
     kind: ReasonKind
@@ -203,7 +205,15 @@ class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
     kinds: Mapping[UnjudgedKind, int] = {}
     at_worst: float | None = None
     corrected_for: int = 0
+    beyond_noise: bool = False
     text: str = ""
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether a limit that is not proven broken warns: beyond noise, by what is missing, or with no interval."""
+        if self.ruling is not Ruling.INCONCLUSIVE:
+            return False
+        return self.beyond_noise or self.at_worst is not None or self.state is not EvidenceState.INCONCLUSIVE
 
 
 class Span(msgspec.Struct, frozen=True, gc=False):

@@ -66,6 +66,11 @@ def beyond_text(beyond: float, covered: float, unit: Unit) -> str:
     return f"it covers {size} beyond the limit, and this is {size_text(beyond, unit, digits).partition(' ')[0]} beyond"
 
 
+def tag_keys(segment: str | None) -> tuple[str, ...]:
+    """By what a segment divides the questions: `lang` of `lang:th`, and both keys of `lang:th × topic:visa`."""
+    return tuple(tag.partition(":")[0] for tag in (segment or "").split(" × "))
+
+
 def part_word(tag: str | None) -> str:
     """What the questions with one value of a tag are called: `language` where the tag says so."""
     return "language" if tag is not None and tag.startswith(LANGUAGES) and " × " not in tag else "part"
@@ -74,6 +79,11 @@ def part_word(tag: str | None) -> str:
 def harm_word(direction: Direction) -> str:
     """`drop` or `rise`: the change for the worse."""
     return "drop" if direction is Direction.HIGHER else "rise"
+
+
+def beyond_word(direction: Direction) -> str:
+    """`below` or `above`: where a value is that misses its threshold."""
+    return "below" if direction is Direction.HIGHER else "above"
 
 
 def limit_word(direction: Direction) -> str:

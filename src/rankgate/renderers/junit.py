@@ -94,18 +94,21 @@ def _properties(report: Report) -> Iterator[tuple[str, str]]:
 
 
 def _gate(gate: GateResult, report: Report) -> ET.Element:
-    reasons = [f"{reason}." for reason in sentences(gate)] or [f"{phrases.gate_status(gate)}."]
+    alone = f"{gate.metric} is {phrases.gate_now(gate)}, judged {phrases.judged_by(gate, report)} alone"
+    reasons = [f"{reason}." for reason in sentences(gate) or [alone]]
     lines: list[Block] = [one_line(reason) for reason in reasons]
     outcome: Outcome = "skipped" if gate.evidence.too_small and gate.verdict is Verdict.PASS else OUTCOMES[gate.verdict]
     if outcome == "passed":
-        lines[0] = f"{VERDICT_WORDS[gate.verdict]}  {lines[0]}"
+        word = phrases.UNPROVEN.upper() if gate.is_unproven else VERDICT_WORDS[gate.verdict]
+        lines[0] = f"{word}  {lines[0]}"
     # With no dot but ours: Jenkins takes what stands before the last one for a package.
     classname = f"{SUITE}.{one_line(gate.name, LONGEST_NAME).replace('.', '_')}"
     body = plain_text([*lines, "", Pairs(list(_numbers(gate, report)))])
     file = path_in_repository(report.provenance.criteria)
     place = {"file": file} if file else {}
     place |= {"line": str(gate.line)} if file and gate.line else {}
-    return _case(classname, one_line(row_name(gate), LONGEST_NAME), outcome, " ".join(reasons), body, **place)
+    name = one_line(row_name(gate, phrases.gate_label(gate, report)), LONGEST_NAME)
+    return _case(classname, name, outcome, " ".join(reasons), body, **place)
 
 
 def _numbers(gate: GateResult, report: Report) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from rankgate.model.base_ref import BaseSide
 from rankgate.model.conclusion import ConclusionKind
 from rankgate.model.details import Cause, Expected, depth_of, left
-from rankgate.model.gate_result import GateResult
+from rankgate.model.gate_result import OF_QUESTIONS, GateResult
 from rankgate.model.reasons import sentences
 from rankgate.model.report import Oddities, Provenance, Report, SegmentValue, Source
 from rankgate.model.values import Direction, Interval, ReasonKind, Ruling, Unit, Verdict
@@ -22,6 +22,7 @@ from rankgate.model.wording import (
     harm_word,
     interval_text,
     part_word,
+    tag_keys,
     telling_decimals,
     value_text,
 )
@@ -47,13 +48,14 @@ _STATES = (
     VERBS[Verdict.PASS],
     ("is too small to judge", "are too small to judge"),
 )
+_OF_LOSSES = {ReasonKind.THRESHOLD, ReasonKind.REGRESSION, *OF_QUESTIONS}
 _NOISE, _HOLDS, _SMALL = 3, 4, 5  # places of those that pass
 # A short label, and a clause that explains it; `first k` is the details'. In the order of how much each one hurts.
 CAUSE_WORDS: dict[Cause, tuple[str, str]] = {
     Cause.NO_RESULT: ("no result", "the run lacks the question or returns an empty list"),
     Cause.GONE: ("gone", "a relevant document that the baseline had in the first k is nowhere in the list now"),
     Cause.LOWER: ("lower", "a relevant document left the first k and still stands further down"),
-    Cause.NEVER_FOUND: ("not found", "a relevant document is in the first k neither now nor in the baseline"),
+    Cause.NEVER_FOUND: ("not all found", "a relevant document is in the first k neither now nor in the baseline"),
     Cause.NEW: ("new", "the question is new to the baseline"),
     Cause.BETTER: ("better", "a relevant document came into the first k"),
     Cause.FINE: ("fine", "all relevant documents are in the first k"),
@@ -61,11 +63,11 @@ CAUSE_WORDS: dict[Cause, tuple[str, str]] = {
 }
 
 
-def row_name(gate: GateResult, *, own_name: bool = False) -> str:
-    """The metric and on what it is judged: `mrr in lang:es`, `mrr (own name), by the base`."""
-    about = f" ({one_line(gate.name, LONGEST)})" if own_name else ""
+def row_name(gate: GateResult, label: str = "") -> str:
+    """The metric and on what it is judged: `mrr in lang:es`, `mrr (its label) in lang:es`."""
+    about = f" ({one_line(label, LONGEST)})" if label else ""
     if gate.segment is not None:
-        about = f" in {one_line(gate.segment, LONGEST)}"
+        about += f" in {one_line(gate.segment, LONGEST)}"
     return f"{gate.metric}{about}"
 
 
@@ -112,13 +114,37 @@ def exact_proof(gate: GateResult) -> str:
 
 
 def gate_limit(gate: GateResult) -> str:
-    """`≥ 85.0%, −3.0 pp`: the floor, and the largest change for the worse."""
-    higher = gate.direction is Direction.HIGHER
-    floor = "" if gate.limits.threshold is None else f"{'≥' if higher else '≤'} {_value(gate.limits.threshold, gate)}"
-    drop = "" if gate.limit is None else delta_text(gate.limit, gate.unit, _decimals(gate))
-    return ", ".join(
-        filter(None, [floor, drop if gate.limits.regression_max else drop and f"no {harm_word(gate.direction)}"])
-    )
+    """`≥ 85.0%, −3.0 pp`: the floor, and the largest change for the worse.
+
+    Where the gate fails for single questions, `4 lost, 1 allowed` or `must pass`, and no limit that is not broken.
+    """
+    limits: dict[ReasonKind, str] = {}
+    if gate.limits.threshold is not None:
+        sign = "≥" if gate.direction is Direction.HIGHER else "≤"
+        limits[ReasonKind.THRESHOLD] = f"{sign} {_value(gate.limits.threshold, gate)}"
+    if gate.limit is not None:
+        drop = delta_text(gate.limit, gate.unit, _decimals(gate))
+        limits[ReasonKind.REGRESSION] = drop if gate.limits.regression_max else f"no {harm_word(gate.direction)}"
+    if not gate.decision.hard_check_failed:
+        return ", ".join(limits.values())
+    broken = {reason.kind for reason in gate.decision.deciding}
+    texts = [text for kind, text in limits.items() if kind in broken]
+    lost = [each for each in gate.decision.deciding if each.kind is ReasonKind.LOST]
+    texts += [f"{each.count:,} lost, {each.limit:,} allowed" for each in lost]
+    if gate.decision.queries:
+        texts.append("must pass")
+    return "; ".join(texts)
+
+
+def judged_by(gate: GateResult, report: Report) -> str:
+    """What a gate without a limit over all its questions is judged by."""
+    has_parts = gate.is_main and any(each.name == gate.name and not each.is_main for each in report.gates)
+    return "by segment" if has_parts else "by question"
+
+
+def gate_label(gate: GateResult, report: Report) -> str:
+    """What tells a gate from another one of its metric: its name, if that is not the metric's."""
+    return gate.name if gate.name != gate.metric and gate.metric in shared_metrics(report) else ""
 
 
 def gate_values(gate: GateResult) -> str:
@@ -211,7 +237,7 @@ def segments_line(report: Report, spell: Spell) -> str:
         states[part.segment] = min(segment_state(part), states.get(part.segment, len(_STATES)))
     counts = sorted(Counter(states.values()).items())
     line = f"Segments: {', '.join(f'{count:,} {_STATES[state][count > 1]}' for state, count in counts)}."
-    return " ".join([line, *_judge_none(parts), *_fallen(parts, spell)])
+    return " ".join([line, *_judge_none(parts, report), *_fallen(parts, report, spell)])
 
 
 def segment_state(part: GateResult) -> int:
@@ -223,25 +249,31 @@ def segment_state(part: GateResult) -> int:
     return _NOISE if part.is_unproven else _HOLDS
 
 
-def _judge_none(parts: Sequence[GateResult]) -> Iterator[str]:
+def _judge_none(parts: Sequence[GateResult], report: Report) -> Iterator[str]:
     """Rules all of whose segments are too small."""
     rules: dict[object, list[GateResult]] = {}
     for part in parts:
-        keys = tuple(tag.partition(":")[0] for tag in (part.segment or "").split(" × "))
-        rules.setdefault((part.name, keys), []).append(part)
+        rules.setdefault((part.name, tag_keys(part.segment)), []).append(part)
     small = [each for each in rules.values() if all(part.evidence.too_small for part in each)]
     for rule in small[:MAX_FALLEN]:
         none = f"judges none of its {len(rule)} segments" if len(rule) > 1 else "does not judge its only segment"
-        yield f"{rule[0].metric} {none}: at most {'; '.join(sentences(max(rule, key=lambda part: part.measured.n)))}."
+        largest = max(rule, key=lambda part: part.measured.n)
+        yield f"{_of_gate(rule[0], report)} {none}: at most {'; '.join(sentences(largest))}."
     if len(small) > MAX_FALLEN:
         yield f"So it is with {len(small) - MAX_FALLEN} more."
 
 
-def _fallen(parts: Sequence[GateResult], spell: Spell) -> Iterator[str]:
+def _of_gate(part: GateResult, report: Report) -> str:
+    """The metric, and the gate where several are on it."""
+    label = gate_label(part, report)
+    return f"{part.metric} ({one_line(label, LONGEST)})" if label else part.metric
+
+
+def _fallen(parts: Sequence[GateResult], report: Report, spell: Spell) -> Iterator[str]:
     """Segments that certainly fell, each by itself, and neither fail nor warn, with the reason; the worst first."""
     fallen = [part for part in parts if part.evidence.fell and part.verdict is Verdict.PASS]
     shown = [
-        f"{spell(part.segment or '')} {gate_change(part)} in {part.metric} ({'; '.join(sentences(part))})"
+        f"{spell(part.segment or '')} {gate_change(part)} in {_of_gate(part, report)} ({'; '.join(sentences(part))})"
         for part in sorted(fallen, key=lambda part: -abs(part.change.delta or 0.0))[:MAX_FALLEN]
     ]
     more = f" and {len(fallen) - MAX_FALLEN} more" if len(fallen) > MAX_FALLEN else ""
@@ -271,6 +303,8 @@ def waiver_note(gate: GateResult, report: Report) -> str:
         return ""
     if use.state == "expired":
         return f"waiver expired on {use.expires}"
+    if use.state == "hard_check":
+        return "its waiver does not count, since single questions fail, which no waiver covers"
     if use.state != "too_small":
         return ""
     return f"waiver too small: {beyond_text(use.violation or 0.0, use.up_to, gate.unit)}"
@@ -321,8 +355,8 @@ def odd_lines(report: Report, quote: Spell) -> list[str]:
     if odd and odd.rising:
         examples = listed(odd.rising_queries, len(odd.rising_queries), quote, odd.rising)
         lines.append(
-            f"In {odd.rising:,} of {count_text(odd.lists, 'list')} the scores rise from rank to rank, as distances do "
-            f"or a list in reverse order: {examples}."
+            f"In {odd.rising:,} of {count_text(odd.long_lists, 'list')} of five or more results the scores rise from "
+            f"rank to rank, as distances do or a list in reverse order: {examples}."
         )
     if odd and odd.tied:
         lines.append(
@@ -377,11 +411,19 @@ def _decimals(gate: GateResult) -> int:
 
 
 def if_meant(report: Report) -> Sentence:
-    """How a loss gets in that somebody means; nothing where no gate fails, or one whose rule nothing waives."""
-    if report.conclusion.kind is not ConclusionKind.GATE_FAILS or report.conclusion.rule == "other":
+    """How a loss gets in that somebody means, by what helps; nothing where no gate fails, or for what is no loss."""
+    failing = [gate for gate in report.gates if gate.verdict is Verdict.FAIL]
+    kinds = {reason.kind for gate in failing for reason in gate.decision.deciding}
+    if report.conclusion.kind is not ConclusionKind.GATE_FAILS or not kinds or kinds - _OF_LOSSES:
         return ()
     if report.base is not None and report.base.head_verdict is not Verdict.FAIL:
         return ()  # the notes on the base say what the label would let through
-    if report.base is None and report.conclusion.accept:
-        return ("If it is meant: ", Text(command_line(report.conclusion.accept)))
+    for kind, key in ((ReasonKind.MUST_PASS, "must_pass"), (ReasonKind.LOST, "max_lost_queries")):
+        gate = next((each for each in failing if any(why.kind is kind for why in each.decision.deciding)), None)
+        if gate is not None and not report.conclusion.accept:
+            of_gate: Sentence = (f" `{key}` of the gate ", Text(gate.name, LONGEST), ", in a pull request of its own.")
+            return ("If it is meant: no waiver covers single questions; change", *of_gate)
+    if report.conclusion.accept and (report.base is None or ReasonKind.LOST in kinds):
+        why = " (no waiver covers lost questions)" if ReasonKind.LOST in kinds else ""
+        return (f"If it is meant{why}: ", Text(command_line(report.conclusion.accept)))
     return ("If it is meant: a waiver; `rankgate validate` prints its lines.",)

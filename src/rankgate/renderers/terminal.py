@@ -11,7 +11,7 @@ from rankgate.renderers.blocks import Block, Pairs, Table, plain_text
 from rankgate.renderers.escape import Sentence, Text, one_line, plain
 from rankgate.renderers.view import EVERYTHING, Limits, View, view_of
 from rankgate.renderers.view.questions import Lost, LostAnswer
-from rankgate.renderers.view.rows import HEADINGS, Note, Rows, cells_of
+from rankgate.renderers.view.rows import HEADINGS, Note, Row, Rows, cells_of
 
 MAX_ROWS = 4  # a screen of 24 lines, with as many that wrap
 LONGEST_PART = 24
@@ -77,15 +77,25 @@ def _table(rows: Rows, *, everything: bool) -> list[Block]:
     cells: list[tuple[str, ...]] = [HEADINGS]
     notes: list[Block] = []
     for row in rows.rows:
-        named = row.name if row.part is None else (Text(row.part.raw, LONGEST_PART),)
-        alone = row.part is not None or (row.kind == "whole" and rows.heading == row.metric)
-        name = plain((f"{row.metric} · ", *named) if alone else (row.metric,) if rows.heading == row.metric else named)
+        name = _name(row, rows)
         cells.append(cells_of(row, name))
         notes += [f"  {name}: {plain(note)}" for note in row.notes]
     narrow = Table(rows=[(*cell[:3], *cell[4:]) for cell in cells])
     more = [f"{rows.more}; --all shows them"] if rows.more else []
     note = ["", rows.note] if rows.note else []
     return ["", Table(rows=cells, instead=() if everything else (narrow,)), *notes, *more, *note]
+
+
+def _name(row: Row, rows: Rows) -> str:
+    """What a row is of, with the metric, which is no heading here, and the label of its gate."""
+    if row.kind == "rest":
+        return plain(row.name)
+    metric: Sentence = (row.metric, *((" (", Text(row.label, LONGEST_PART), ")") if row.label else ()))
+    if row.part is not None:
+        return plain((*metric, " · ", Text(row.part.raw, LONGEST_PART)))
+    if row.kind == "whole" and rows.heading == row.metric:
+        return plain((*metric, " · ", *row.name))
+    return plain(metric)
 
 
 def _moved(view: View) -> list[Sentence]:

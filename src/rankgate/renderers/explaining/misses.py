@@ -45,7 +45,7 @@ def render_misses(found: Misses, unit: Unit | None, width: int) -> str:
 
 
 def _shared(found: Misses, width: int) -> list[str]:
-    which = "lost questions" if found.of_lost else "questions listed here"
+    which = "questions that lost a document" if found.of_lost else "questions listed here"
     lines: list[str] = []
     for share in found.shared[:MAX_SHARED]:
         of_all = value_text(share.questions / share.of_questions, Unit.SHARE)

@@ -204,7 +204,9 @@ def _next(report: Report) -> Next | None:
         return None
     before, after = "Next:", ""
     if report.conclusion.kind is ConclusionKind.NO_BASELINE:
-        before = "After the merge, on the main branch, then commit what it writes:"
+        before = "Accept it as the first baseline, and commit what that writes:"
+        if report.base is not None:
+            before = "After the merge, on the main branch, accept a first baseline and commit what that writes:"
     if "--only" in command and empties:
         had = f"; the baseline had {count_text(empties.before, 'result')}" if empties.before else ""
         after = f" asks it one question and prints the list{had}."

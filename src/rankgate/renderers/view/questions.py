@@ -60,9 +60,8 @@ class LostAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def questions_of(report: Report, most: int) -> tuple[Lost, ...]:
-    """The worst of them in the order of the report, the one that the next command explains before all others."""
+    """The worst of them in the order of the report."""
     worse = [move for move in report.misses if move.worse]
-    worse.sort(key=lambda move: move.query_id not in report.conclusion.next)
     return tuple(_lost(move, report) for move in worse[:most])
 
 

@@ -12,10 +12,18 @@ import msgspec
 from rankgate.model.conclusion import ConclusionKind, PartLoss
 from rankgate.model.gate_result import GateResult
 from rankgate.model.headline import OF_GATES, headline_gate
-from rankgate.model.reasons import sentences, waived_text
+from rankgate.model.reasons import beyond_noise_text, sentences, waived_text
 from rankgate.model.report import Report
-from rankgate.model.values import Reason, ReasonKind, Verdict, worst
-from rankgate.model.wording import count_text, delta_text, part_word, value_text
+from rankgate.model.values import Reason, ReasonKind, Ruling, Verdict, worst
+from rankgate.model.wording import (
+    beyond_word,
+    count_text,
+    delta_text,
+    limit_word,
+    part_word,
+    tag_keys,
+    value_text,
+)
 from rankgate.renderers import phrases
 from rankgate.renderers.escape import Sentence, Text, plain
 
@@ -31,7 +39,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     `name` says of what it is, in a table whose heading is the metric or not. `values` are before and now, on the pairs;
     `counts` are how many questions have all, where each has all or nothing. `spread` is the interval of the value, if
     a floor is judged by that or nothing was compared. `interval` is that of the change, at the level of `level`.
-    `notes` are what the numbers do not show. `address` is that of the limit in the criteria.
+    `notes` are what the numbers do not show. `address` is that of the limit in the criteria. `label` tells its gate
+    from others of the metric.
     """
 
     kind: Literal["decided", "rest", "whole"] = "decided"
@@ -40,6 +49,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     name: Sentence
     part: Text | None = None
     metric: str = ""
+    label: str = ""
     meaning: str = ""
     values: str = ""
     counts: str = ""
@@ -104,11 +114,14 @@ def first_rows(report: Report, most: int) -> Rows:
     if len(deciding) > room and spoken.counts.get("same_cause") and not spoken.counts.get("gates_fail"):
         listed = [gate for gate in order if gate.name == order[0].name or gate not in deciding]
     shown = listed[:room]
+    unproven = _unproven_parts(report, first)
+    shown += unproven[: max(1, room - len(shown))]
     wholes = [whole] if whole else []
     metrics = {*(gate.metric for gate in (*shown, *wholes)), *(part.metric for part in lost)}
     alone = len(metrics) == 1 and len({gate.name for gate in (*shown, *wholes)}) <= 1
     rows = [*(_lost_part(part, alone=alone) for part in lost), *(row_of(gate, report, alone=alone) for gate in shown)]
-    rows += [*_rest(report, first, whole), *(row_of(gate, report, alone=alone, kind="whole") for gate in wholes)]
+    rows += [*_rest(report, first, whole, shown), *(row_of(gate, report, alone=alone, kind="whole") for gate in wholes)]
+    more_unproven = sum(part not in shown for part in unproven)
     hidden = [gate for gate in order if gate not in shown]
     if spoken.kind in OF_GATES:  # whose sentence has counted these
         hidden = [gate for gate in hidden if gate.verdict is not report.verdict]
@@ -117,8 +130,21 @@ def first_rows(report: Report, most: int) -> Rows:
         meaning=next((gate.meaning for gate in report.gates if alone and gate.metric == rows[0].metric), ""),
         level=_level(rows),
         rows=tuple(rows),
-        more=_more(hidden),
+        more=", ".join(filter(None, (_more(hidden), _more_unproven(more_unproven, "part")))),
     )
+
+
+def _unproven_parts(report: Report, first: GateResult | None) -> list[GateResult]:
+    """Where the conclusion is about all questions, the parts beyond their limit within noise, the worst first."""
+    if first is None or first.segment is not None:
+        return []
+    return sorted((gate for gate in report.gates if gate.is_unproven and not gate.is_main), key=_rank)
+
+
+def _more_unproven(count: int, what: str = "") -> str:
+    """`2 more are unproven`; nothing where none is."""
+    named = f"{count:,} more" if not what else count_text(count, f"more {what}")
+    return f"{named} {'is' if count == 1 else 'are'} unproven" if count else ""
 
 
 def _unproven_rows(report: Report, most: int) -> Rows:
@@ -127,9 +153,7 @@ def _unproven_rows(report: Report, most: int) -> Rows:
     blocking = [gate for gate in unproven if gate.severity == "error"]
     gates = sorted(blocking or unproven, key=_rank)
     rows = tuple(row_of(gate, report, alone=False) for gate in gates[:most])
-    hidden = len(unproven) - len(rows)
-    verb = "is" if hidden == 1 else "are"
-    more = f"{hidden:,} more {verb} unproven" if hidden else ""
+    more = _more_unproven(len(unproven) - len(rows))
     return Rows(level=_level(rows), note=_note_on(rows), rows=rows, more=more)
 
 
@@ -188,20 +212,30 @@ def _whole(report: Report, first: GateResult | None) -> GateResult | None:
     return next((gate for gate in wholes if gate.verdict is Verdict.PASS), None)
 
 
-def _rest(report: Report, first: GateResult | None, whole: GateResult | None) -> Iterator[Row]:
-    """The other parts of the conclusion's gate that hold, then the other gates of which nothing failed or warns."""
+def _rest(
+    report: Report, first: GateResult | None, whole: GateResult | None, listed: Sequence[GateResult]
+) -> Iterator[Row]:
+    """The other parts of the conclusion's gate that hold, then the other gates of which nothing failed or warns.
+
+    Parts by another tag are counted by themselves; what is `listed` has a row already.
+    """
     parts = [gate for gate in report.gates if first and first.segment and gate.name == first.name and gate.segment]
-    holding = [part for part in parts if part.verdict is Verdict.PASS and not part.evidence.too_small]
-    small = sum(part.evidence.too_small for part in parts)
-    if holding:
-        is_small = f", {small:,} too small to judge" if small else ""
-        yield _held(holding, f"{count_text(len(holding), f'other {part_word(holding[0].segment)}')}{is_small}")
+    alike = [part for part in parts if first and tag_keys(part.segment) == tag_keys(first.segment)]
+    for group, by_tag in ((alike, ""), ([part for part in parts if part not in alike], " by other tags")):
+        holding = [part for part in group if part.verdict is Verdict.PASS and not part.evidence.too_small]
+        unlisted = [part for part in holding if part not in listed]
+        small = sum(part.evidence.too_small for part in group)
+        if unlisted:
+            is_small = f", {small:,} too small to judge" if small else ""
+            word = "part" if by_tag else f"other {part_word(unlisted[0].segment)}"
+            yield _held(unlisted, f"{count_text(len(unlisted), word)}{by_tag}{is_small}")
     ends: dict[str, list[GateResult]] = {}
     for gate in report.gates:
         ends.setdefault(gate.name, []).append(gate)
     calm = [group for group in ends.values() if worst([each.verdict for each in group]) is Verdict.PASS]
-    if mains := [group[0] for group in calm if whole is None or group[0].name != whole.name]:
-        yield _held(mains, count_text(len(mains), "other gate"))
+    mains = [group[0] for group in calm if whole is None or group[0].name != whole.name]
+    if unlisted := [each for each in mains if each not in listed]:
+        yield _held(unlisted, count_text(len(unlisted), "other gate"))
 
 
 def _held(gates: Sequence[GateResult], name: str) -> Row:
@@ -211,7 +245,11 @@ def _held(gates: Sequence[GateResult], name: str) -> Row:
     change: Sentence = () if first.change.delta is None else ("worst: ", *which, f" {phrases.gate_change(first)}")
     if len(gates) == 1 and change:
         change = change[1:]
-    return Row(kind="rest", verdict=Verdict.PASS, status=Verdict.PASS.value, name=(name,), change=change)
+    unproven = sum(gate.is_unproven for gate in gates)
+    if 0 < unproven < len(gates):
+        name += f", {unproven:,} unproven"
+    status = phrases.UNPROVEN if unproven else Verdict.PASS.value
+    return Row(kind="rest", verdict=Verdict.PASS, status=status, name=(name,), change=change)
 
 
 def row_of(gate: GateResult, report: Report, *, alone: bool, kind: Literal["decided", "whole"] = "decided") -> Row:
@@ -224,6 +262,7 @@ def row_of(gate: GateResult, report: Report, *, alone: bool, kind: Literal["deci
         name=_name(gate, report, alone=alone),
         part=Text(gate.segment, LONGEST_NAME) if gate.segment is not None else None,
         metric=gate.metric,
+        label=phrases.gate_label(gate, report),
         meaning=gate.meaning,
         values=phrases.gate_values(gate),
         counts=_counts(gate),
@@ -231,7 +270,7 @@ def row_of(gate: GateResult, report: Report, *, alone: bool, kind: Literal["deci
         change=(phrases.gate_change(gate),) if gate.change.delta is not None else ("no baseline",) * _uncompared(gate),
         interval=phrases.change_interval_text(gate.change.delta_ci, gate.unit).removesuffix(" pp").removesuffix(" ms"),
         level=phrases.interval_name(gate),
-        limit=phrases.gate_limit(gate),
+        limit=phrases.gate_limit(gate) or phrases.judged_by(gate, report),
         notes=tuple(_notes(gate, report)),
         line=gate.line,
         address=f"{quote(limit_at, safe=':/?&=%~@')}#L{gate.line}" if limit_at else None,
@@ -254,8 +293,8 @@ def _uncompared(gate: GateResult) -> bool:
 
 def _name(gate: GateResult, report: Report, *, alone: bool) -> Sentence:
     questions = count_text(gate.measured.n, "question")
-    shared = gate.metric in phrases.shared_metrics(report)
-    own: Sentence = (" (", Text(gate.name, LONGEST_NAME), ")") if shared else ()
+    label = phrases.gate_label(gate, report)
+    own: Sentence = (" (", Text(label, LONGEST_NAME), ")") if label else ()
     if gate.segment is not None:
         tag: Sentence = (Text(gate.segment, LONGEST_NAME), f" · {questions}")
         return tag if alone else (gate.metric, *own, " · ", *tag)
@@ -267,7 +306,13 @@ def _notes(gate: GateResult, report: Report) -> Iterator[Sentence]:
     if proof := phrases.exact_proof(gate):
         yield (proof,)
     if phrases.differs_on_pairs(gate):
-        yield (f"{phrases.gate_now(gate)} on all {count_text(gate.measured.n, 'question')}",)
+        counts = "" if gate.limits.threshold is None else f", held against the {limit_word(gate.direction)}"
+        yield (f"{phrases.gate_now(gate)} on all {count_text(gate.measured.n, 'question')}{counts}",)
+    floor_in_doubt = any(_misses_floor(reason) for reason in gate.decision.reasons)
+    if floor_in_doubt and gate.is_unproven:
+        yield (f"{beyond_word(gate.direction)} its {limit_word(gate.direction)}, within noise",)
+    if any(reason.beyond_noise for reason in gate.decision.deciding) and gate is not headline_gate(report):
+        yield (f"not proven, but {beyond_noise_text()}",)
     if gate.decision.queries:
         named = [part for query in gate.decision.queries[:MAX_NAMED] for part in (", ", Text(query, 24))][1:]
         more = f" and {len(gate.decision.queries) - MAX_NAMED:,} more" if gate.decision.queries[MAX_NAMED:] else ""
@@ -278,6 +323,10 @@ def _notes(gate: GateResult, report: Report) -> Iterator[Sentence]:
         yield (sentences(gate)[0],)
     if note := phrases.waiver_note(gate, report):
         yield (note,)
+
+
+def _misses_floor(reason: Reason) -> bool:
+    return reason.kind is ReasonKind.THRESHOLD and reason.ruling is Ruling.INCONCLUSIVE
 
 
 def _unsaid(gate: GateResult, report: Report) -> list[int]:
@@ -316,11 +365,12 @@ def _level(rows: Sequence[Row]) -> str:
 
 def reasons_of(report: Report) -> list[Note]:
     """Why gates failed or warned, as far as neither the conclusion nor their rows say it; who waived what, and why."""
-    first, shared = headline_gate(report), phrases.shared_metrics(report)
+    first = headline_gate(report)
     rows = [gate for gate in phrases.shown_gates(report) if gate.verdict in (Verdict.FAIL, Verdict.WARN)]
     notes: list[Note] = []
     for gate in sorted(rows, key=lambda gate: gate.verdict is not report.verdict):
-        named: Sentence = (Text(gate.name, LONGEST_NAME), ": ") if gate.metric in shared else ()
+        label = phrases.gate_label(gate, report)
+        named: Sentence = (Text(label, LONGEST_NAME), ": ") if label else ()
         where: Sentence = (*named, "in ", Text(gate.segment, LONGEST_NAME), ", ") if gate.segment else named
         later = [position for position in _unsaid(gate, report) if position]
         headed = gate is first and not (gate.segment or gate.decision.queries)
