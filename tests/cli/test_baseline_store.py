@@ -96,7 +96,7 @@ def test_a_run_that_fails_is_refused_with_what_it_would_change(capsys: Capture) 
     assert accepted(5, day=2) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    advice = "nothing was accepted; mend it and record again, or accept it with --reason TEXT, which is kept"
+    advice = "nothing was accepted; mend it and record again, or accept it with --reason TEXT, which is stored with it"
     assert err.startswith(f"error: run-5.jsonl: {advice}\nthe run fails its gates: recall@1 lost 50.0 points")
     assert "  recall@1    100.0%     50.0%  FAIL" in err
     assert {path: path.read_bytes() for path in Path("baseline").rglob("*.*")} == before
@@ -169,7 +169,7 @@ def test_gates_that_nobody_could_ask_are_no_yes(capsys: Capture) -> None:
         "",
         (
             "error: run-0.jsonl: nothing was accepted; mend it and record again, or accept it with --reason TEXT, "
-            "which is kept\nno gold set is named, so the run was not judged; name one with --gold, or as "
+            "which is stored with it\nno gold set is named, so the run was not judged; name one with --gold, or as "
             "inputs.gold in the criteria\n"
         ),
     )

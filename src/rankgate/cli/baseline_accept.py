@@ -102,7 +102,9 @@ def accept(arguments: argparse.Namespace) -> str | Sequence[Block]:
     refused = refusal(candidate.report) if candidate.report else unjudged
     if refused and not arguments.reason:
         table = plain_text(_change_table(candidate)).rstrip("\n")
-        advice = "nothing was accepted; mend it and record again, or accept it with --reason TEXT, which is kept"
+        advice = (
+            "nothing was accepted; mend it and record again, or accept it with --reason TEXT, which is stored with it"
+        )
         raise bad_input("\n".join(filter(None, (advice, refused, table))), file=candidate.record.source)
     newest: Record | None = None
     try:
