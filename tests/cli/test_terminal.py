@@ -361,8 +361,8 @@ def test_the_interval_of_a_change_stands_where_there_is_room(bakery: Path) -> No
     ("options", "lines", "present"),
     [
         pytest.param(["-q"], 1, False, id="quiet: the conclusion alone"),
-        pytest.param([], 13, False, id="what decided"),
-        pytest.param(["--all"], 35, True, id="all of it"),
+        pytest.param([], 15, False, id="what decided"),
+        pytest.param(["--all"], 37, True, id="all of it"),
     ],
 )
 def test_how_much_is_printed(bakery: Path, options: list[str], lines: int, *, present: bool) -> None:
