@@ -3,7 +3,7 @@
 
 What stands between `<!-- generated: NAME -->` and `<!-- end -->` is written anew, the prose around it stays. `--check`
 writes nothing and fails if a page differs. `--install SOURCE` puts another source into every line that installs, and
-remembers it here: a wheel's path, or `git+https://…@HASH`.
+into the package, whose messages and workflows name it: a wheel's path, or `git+https://…@HASH`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from rankgate import INSTALL
 from rankgate.criteria import load_criteria
 from rankgate.gates.power import detectable
 from rankgate.model.values import Evidence
-
-INSTALL = "./rankgate-0.1.0-py3-none-any.whl"
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMA = ROOT / "config" / "ship-criteria.schema.json"
@@ -77,8 +76,14 @@ def install(source: str) -> None:
             return source
         return f"rankgate[{extras}] @ {source}" if "://" in source else f"{source}[{extras}]"
 
-    for page in (ROOT / "README.md", Path(__file__), *sorted((ROOT / "docs").rglob("*.md"))):
+    package = ROOT / "src" / "rankgate" / "__init__.py"
+    for page in (package, ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *workflows()):
         page.write_text(named.sub(with_extras, page.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def workflows() -> list[Path]:
+    """Those of the docs."""
+    return sorted((ROOT / "docs").rglob("*.yml"))
 
 
 def keys() -> str:

@@ -35,7 +35,7 @@ def test_nothing_has_rights_unless_its_job_says_so_and_only_the_publishing_job_w
 def test_actions_are_pinned_and_those_that_we_use_too_are_the_same() -> None:
     used = re.findall(r"uses: (.+)$", WORKFLOW, re.MULTILINE)
     assert [use for use in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", use)] == []
-    job = Job(run="run.jsonl", criteria=None, branches=["main"], version="1.2.3", action="rankgate/rankgate@v1.2.3")
+    job = Job(run="run.jsonl", criteria=None, branches=["main"], action="rankgate/rankgate@v1.2.3")
     assert used[:2] == re.findall(r"uses: (.+)$", gate_text(job), re.MULTILINE)[:2]
 
 

@@ -19,6 +19,7 @@ from unittest.mock import patch
 import pytest
 from tests.test_pages import BLOCK, DOCS, ROOT
 
+from rankgate import INSTALL
 from rankgate.cli import main
 
 BIN = Path(sys.executable).parent
@@ -181,13 +182,32 @@ def test_generated_pages_are_fresh() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+WITH_LINES = {".md", ".py", ".yml"}
+
+
 def test_every_line_that_installs_names_one_source() -> None:
-    script = (ROOT / "scripts" / "make_pages.py").read_text(encoding="utf-8")
-    [source] = re.findall(r'^INSTALL = "(.+)"$', script, re.MULTILINE)
     line = re.compile(r"(?:pip install|pipx install|uv tool install|uvx --from) [^`\n]*rankgate[^`\n]*")
-    for page in [ROOT / "README.md", *DOCS]:
-        text = re.sub(r"^\| `parquet` \|.*$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE)  # of the format
-        assert [typed for typed in line.findall(text) if source not in typed] == [], page.name
+    source = [*(ROOT / "src").rglob("*.py"), *(ROOT / "src").rglob("*.j2")]
+    workflows = [ROOT / "action.yml", *(ROOT / "docs").rglob("*.yml")]
+    for page in [ROOT / "README.md", *DOCS, *workflows, *source]:
+        text = page.read_text(encoding="utf-8")
+        assert [typed for typed in line.findall(text) if INSTALL not in typed] == [], page.name
+    assert any(INSTALL in page.read_text(encoding="utf-8") for page in workflows)
+
+
+def test_a_release_names_another_source_in_all_of_them(tmp_path: Path) -> None:
+    for folder in ("docs", "config"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    for file in ("README.md", "scripts/make_pages.py", "src/rankgate/__init__.py"):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / file, tmp_path / file)
+    address = "git+https://example.org/rankgate@0123abcd"
+    subprocess.run([sys.executable, tmp_path / "scripts" / "make_pages.py", "--install", address], check=True)
+    written = {file: file.read_text(encoding="utf-8") for file in tmp_path.rglob("*") if file.suffix in WITH_LINES}
+    assert [file for file, text in written.items() if INSTALL in text] == []
+    assert f'INSTALL = "{address}"' in written[tmp_path / "src" / "rankgate" / "__init__.py"]
+    assert f"pip install 'rankgate[cloud,parquet] @ {address}'" in written[tmp_path / "docs" / "install.md"]
+    assert f"python -m pip install '{address}'" in written[tmp_path / "docs" / "hardened" / "rankgate.yml"]
 
 
 def sentences(page: Path) -> list[str]:

@@ -165,9 +165,8 @@ ENVIRONMENT = {
 
 def workflow(name: str) -> str:
     """What `init` writes, with the recipe's service and commands."""
-    version = rankgate.__version__
-    action = action_of(None, version)
-    job = replace(JOB, records=True, version=version, action=action, branches=["main"])
+    action = action_of(None, rankgate.__version__)
+    job = replace(JOB, records=True, action=action, branches=["main"])
     written = gate_text(job)
     for before, after in (
         (

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from rankgate.metrics.evaluation import Evaluation, RunComparison, score
 
 __version__ = "0.1.0"
+# What every line that installs names, by `scripts/make_pages.py --install`: a wheel's path until there is an address.
+INSTALL = "./rankgate-0.1.0-py3-none-any.whl"
 
 __all__ = ["Evaluation", "RankgateError", "Recorded", "RecordingError", "Report", "RunComparison", "__version__"]
 __all__ += ["check", "compare", "record", "score"]
@@ -34,6 +36,12 @@ class _Package(ModuleType):
 
 
 sys.modules[__name__].__class__ = _Package
+
+
+def pip_install(extra: str) -> str:
+    """The command that installs rankgate with an extra."""
+    named = f"rankgate[{extra}] @ {INSTALL}" if "://" in INSTALL else f"{INSTALL}[{extra}]"
+    return f"pip install '{named}'"
 
 
 def __dir__() -> list[str]:

@@ -21,6 +21,7 @@ from tests.baselines.accepting import logged, made
 from tests.children import start
 from tests.conftest import ROOT
 
+from rankgate import pip_install
 from rankgate.baselines.base import MemoryStore
 from rankgate.baselines.directory import DirectoryPlace
 from rankgate.baselines.memory import Memory
@@ -530,7 +531,7 @@ def test_a_package_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, "s3fs", None)
     monkeypatch.setitem(sys.modules, "fsspec.implementations.s3", None)
     said = refused(lambda: remote_memory("s3a://bucket/x"))
-    how = "pip install 'rankgate[cloud]' (in the action: extras: cloud)"
+    how = f"{pip_install('cloud')} (in the action: extras: cloud)"
     assert said == f"s3a://bucket/x: s3a:// needs a package that is not installed: {how}"
     monkeypatch.setitem(sys.modules, "fsspec", None)
     said = refused(lambda: remote_memory("s3://bucket/x"))

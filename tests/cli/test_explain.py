@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.cli.terminals import at_a_terminal
 
+from rankgate import pip_install
 from rankgate.cli import main
 from rankgate.renderers.explaining.layout import columns_of
 
@@ -187,7 +188,7 @@ def test_without_the_extra_it_says_what_to_install(
 ) -> None:
     project("fail")
     monkeypatch.setitem(sys.modules, "bm25s", None)
-    assert refused(capsys, "q7", *BM25) == "--bm25 needs the bm25 extra; run: pip install 'rankgate[bm25]'"
+    assert refused(capsys, "q7", *BM25) == f"--bm25 needs the bm25 extra; run: {pip_install('bm25')}"
 
 
 @pytest.mark.parametrize(

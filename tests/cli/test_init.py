@@ -192,7 +192,6 @@ def written_job() -> Job:
         run="run.jsonl",
         criteria=None,
         branches=[],
-        version=rankgate.__version__,
         action=f"rankgate/rankgate@v{rankgate.__version__}",
     )
 

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from tests.forges.expressions import Value, condition, filled_in
 from tests.rows import each_row
 
+from rankgate import INSTALL
 from rankgate.errors import RankgateError
 from rankgate.forges.base_checkout import MAX_JUDGING, MAX_SECONDS
 from rankgate.forges.client import Client
@@ -33,7 +34,6 @@ JOB = Job(
     run="run.jsonl",
     criteria=None,
     branches=["main"],
-    version="1.2.3",
     action="rankgate/rankgate@v1.2.3",
 )
 
@@ -336,7 +336,7 @@ def test_a_retriever_records_after_what_the_project_adds() -> None:
     assert recording["run"].splitlines() == [
         'rm -f -- "$RUN" # if recording fails, nothing older is judged in its place',
         "# ADD HERE what installs your project, such as: python -m pip install -r requirements.txt",
-        "python -m pip install 'rankgate==1.2.3'",
+        f"python -m pip install '{INSTALL}'",
         'rankgate record ${BASE:+"--base=$BASE"}',
     ]
     other = step(hardened("rankgate.yml"), "gate", "Record")
@@ -534,7 +534,8 @@ def test_what_is_left_to_do_on_github() -> None:
         to_do_on_github(replace(JOB, records=True))
         == """\
 on GitHub (https://github.com/rankgate/rankgate/blob/main/docs/workflows.md):
-  1. Write what installs your project into rankgate.yml, where it says ADD HERE.
+  1. Write what installs your project into rankgate.yml, where it says ADD HERE; commit what the workflow installs: \
+./rankgate-0.1.0-py3-none-any.whl.
   2. Pin the action by the hash of its commit, since a tag can be moved (bash, in the repository's root):
        hash=$(git ls-remote https://github.com/rankgate/rankgate refs/tags/v1.2.3 'refs/tags/v1.2.3^{}' | tail -n 1 \
 | cut -f 1) && sed -i.tag "s|rankgate/rankgate@v1.2.3$|rankgate/rankgate@${hash:?no such tag} # v1.2.3|" \

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankgate
+from rankgate import pip_install
 from rankgate.errors import RankgateError
 from rankgate.model.values import Details, Item, Ranking, RunField
 from rankgate.readers.formats import read_gold, read_run
@@ -354,7 +355,7 @@ def test_not_parquet() -> None:
 def test_without_duckdb(monkeypatch: pytest.MonkeyPatch) -> None:
     name = table("('q', 'a', 1)")
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    how = "pip install 'rankgate[parquet]' (in the action: extras: parquet)"
+    how = f"{pip_install('parquet')} (in the action: extras: parquet)"
     assert refusal(name) == [f"run.parquet: reading Parquet needs DuckDB: {how}"]
 
 
@@ -377,7 +378,7 @@ def test_no_extension_is_fetched(scheme: str, monkeypatch: pytest.MonkeyPatch) -
             next(file.rows(f"SELECT * FROM read_parquet('{scheme}://127.0.0.1:1/run.parquet')"))  # noqa: S608 -- our own
     assert not Path(".duckdb").exists()
     monkeypatch.setitem(sys.modules, "fsspec", None)
-    how = "needs fsspec, which is not installed: pip install 'rankgate[cloud]' (in the action: extras: cloud)"
+    how = f"needs fsspec, which is not installed: {pip_install('cloud')} (in the action: extras: cloud)"
     assert refusal(f"{scheme}://bucket/run.parquet") == [f"{scheme}://bucket/run.parquet: {how}"]
 
 

@@ -57,7 +57,7 @@ def parser() -> argparse.ArgumentParser:
     add_shared(options, depth=f"results to show of each ranking (default: {DEPTH})")
     bm25 = (
         "the indexed documents, JSONL or Parquet (id and text a line, as BEIR's corpus.jsonl): what BM25 finds by the "
-        "words alone; needs the extra rankgate[bm25]"
+        "words alone; needs the extra bm25"
     )
     options.add_argument("--bm25", metavar="CORPUS", action="read", help=bm25)
     add_shared(options, "format", "criteria", "gold", "run", "baseline", "date")

@@ -43,7 +43,6 @@ def workflow_job(arguments: argparse.Namespace, criteria: str, first_run: str, *
         run=_inside(run),
         criteria=_named(_inside(criteria)),
         branches=_default_branches(),
-        version=__version__,
         action=action_of(arguments.action, __version__),
         records=records,
         judged=judged,

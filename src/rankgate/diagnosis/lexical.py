@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from rankgate import pip_install
 from rankgate.errors import bad_input
 from rankgate.metrics.texts import words
 from rankgate.model.details import Expected, Question
@@ -74,7 +75,7 @@ class LexicalIndex:
         try:
             import bm25s  # noqa: PLC0415 -- an extra
         except ImportError as error:
-            raise bad_input("--bm25 needs the bm25 extra; run: pip install 'rankgate[bm25]'") from error
+            raise bad_input(f"--bm25 needs the bm25 extra; run: {pip_install('bm25')}") from error
         texts = [words(document.text) for document in documents]
         self._known = {word for text in texts for word in text}
         if not self._known:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from rankgate import __version__
+from rankgate import __version__, pip_install
 from rankgate.errors import Problem, bad_input, on_one_line, shown
 from rankgate.metrics.base import Metric
 from rankgate.metrics.evaluation import matching_of, metrics_of
@@ -87,7 +87,7 @@ def per_query(
     try:
         from pyspark.sql import functions as sql  # noqa: PLC0415 -- an extra
     except ImportError as error:
-        raise bad_input("rankgate.metrics.spark needs Spark's client: pip install 'rankgate[spark]'") from error
+        raise bad_input(f"rankgate.metrics.spark needs Spark's client: {pip_install('spark')}") from error
 
     named, how = metrics_of(metrics), matching_of(match)
     if type(buckets) is not int or buckets < 1:

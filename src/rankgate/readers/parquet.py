@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from rankgate import pip_install
 from rankgate.errors import Problem, bad_input, on_one_line, redacted_text, shown
 from rankgate.model.values import Ranking, RunField
 from rankgate.readers.base import ProblemLog
@@ -27,7 +28,7 @@ from rankgate.readers.tables import usual_map
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-INSTALL = "pip install 'rankgate[parquet]' (in the action: extras: parquet)"
+INSTALL = f"{pip_install('parquet')} (in the action: extras: parquet)"
 _BATCH, _THREADS = 1_000, 2
 _HIDDEN = re.compile(r"(?:^|/)[_.]")  # what Spark and Hive keep beside their rows
 _LOG = re.compile(r"(?:^|/)(?:_delta_log|\.hoodie)/|\.metadata\.json$")
@@ -276,6 +277,6 @@ def opened(source: Source) -> Iterator[ParquetFile]:
 RUN = RunFormat(
     recognise=lambda start: Likeness.sure(start.head.startswith(MAGIC)),
     read=_read,
-    shape="the same columns; a file, a folder, a pattern or an address; needs `pip install 'rankgate[parquet]'`",
+    shape="the same columns; a file, a folder, a pattern or an address; needs the extra `parquet`",
     order="the score, or else the rank",
 )

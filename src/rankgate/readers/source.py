@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from rankgate import pip_install
 from rankgate.errors import RankgateError, bad_input, did_you_mean, on_one_line, redacted, shown
 
 STDIN = "-"
@@ -25,7 +26,7 @@ _MANY = 10_000  # names to look through
 _BOM = b"\xef\xbb\xbf"
 GZIP = b"\x1f\x8b"
 MAGIC = b"PAR1"  # of Parquet
-CLOUD = "pip install 'rankgate[cloud]' (in the action: extras: cloud)"
+CLOUD = f"{pip_install('cloud')} (in the action: extras: cloud)"
 S3 = ("s3", "s3a")
 _ATTEMPTS = {"retries": {"max_attempts": 2, "mode": "standard"}, "connect_timeout": 10, "read_timeout": 30}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 
+from rankgate import INSTALL
 from rankgate.forges.workflows.written import CHECK, HOME, JUDGE_KEY, Job, pinned
 from rankgate.model.waiver_use import ACCEPT_CHANGE, ACCEPT_RANKINGS
 
@@ -31,8 +32,10 @@ Pin the action by the hash of its commit, since a tag can be moved (bash, in the
 """
 
 
-_INSTALL = """\
-Write what installs your project into rankgate.yml, where it says ADD HERE.
+_INSTALL = f"""\
+Write what installs your project into rankgate.yml, where it says ADD HERE{
+    "" if "://" in INSTALL else f"; commit what the workflow installs: {INSTALL}"
+}.
 """
 
 _REQUIRE = f"""\

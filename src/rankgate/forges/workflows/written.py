@@ -9,6 +9,7 @@ from pathlib import Path
 import jinja2
 import msgspec
 
+from rankgate import INSTALL
 from rankgate.errors import bad_input
 from rankgate.readers.yaml_text import quoted
 
@@ -31,7 +32,6 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     run: str
     criteria: str | None
     branches: Sequence[str]
-    version: str
     action: str
     records: bool = False
     judged: bool = False
@@ -97,4 +97,4 @@ def _rendered(path: str, job: Job) -> str:
     )
     environment.filters["scalar"] = scalar
     template = Path(__file__).with_name(f"{Path(path).name}.j2")
-    return environment.from_string(template.read_text(encoding="utf-8")).render(job=job)
+    return environment.from_string(template.read_text(encoding="utf-8")).render(job=job, install=INSTALL)
