@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -190,6 +191,35 @@ def test_a_dry_run_prints_the_requests_and_sends_none(job: Job) -> None:
         f"/repos/{job.github.repository}/check-runs",
     ]
     assert json.loads(requests[1][2])["conclusion"] == "failure"
+
+
+@pytest.mark.parametrize("in_a_repository", [True, False])
+def test_a_dry_run_without_a_token_needs_no_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, in_a_repository: bool
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("nothing is asked")
+
+    for name in [name for name in os.environ if name.startswith(("GITHUB_", "GH_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(socket, "create_connection", refuse)
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.chdir(tmp_path)
+    report_file = report("fail")
+    head = "0" * 40
+    if in_a_repository:
+        user = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+        subprocess.run(["git", "init", "-q"], check=True)
+        subprocess.run(["git", *user, "commit", "-q", "--allow-empty", "-m", "one"], check=True)
+        head = subprocess.run(["git", "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+    assert main(["comment", report_file, "--dry-run", "--repository", "acme/rag", "--pull", "12"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    requests = [line.split(" ", 2) for line in printed.out.splitlines() if line.startswith("POST ")]
+    assert [path for _, path, _ in requests] == ["/repos/acme/rag/issues/12/comments", "/repos/acme/rag/check-runs"]
+    assert "Do not merge" in json.loads(requests[0][2])["body"]
+    check = json.loads(requests[1][2])
+    assert (check["name"], check["head_sha"], check["conclusion"]) == (CHECK, head, "failure")
 
 
 def test_two_gates_of_a_repository_have_a_comment_and_a_check_each(job: Job) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable
-from typing import get_args
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, get_args
 
 from msgspec.structs import replace
 
@@ -16,6 +16,7 @@ from rankgate.cli.signals import interrupted_once
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import RankgateError, bad_input
 from rankgate.files.environment import api_url, token_in
+from rankgate.files.git import GitError, repository_around
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN, DEFAULT_GATE, checked_gate_id
 from rankgate.forges.context import Context, context_of
@@ -50,7 +51,8 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--comment", choices=get_args(When), default="always", help=when)
     options.add_argument("--repository", metavar="OWNER/NAME", help="on GitHub (default: that of the job)")
     options.add_argument("--pull", metavar="N", type=int, help="the pull request (default: that of the job)")
-    options.add_argument("--dry-run", action="store_true", help="print the requests that write instead of sending them")
+    dry = "print the requests that write instead of sending them; without a token as if nothing was posted yet"
+    options.add_argument("--dry-run", action="store_true", help=dry)
     gate = "tells several gates of a repository apart: each has its own comment and check (default: default)"
     options.add_argument("--gate-id", metavar="ID", default=DEFAULT_GATE, help=gate)
     login = "whom GitHub's token posts as (default: github-actions[bot]); only this account's comments are ever changed"
@@ -83,16 +85,60 @@ def run(arguments: argparse.Namespace) -> int:
         return publish(client, context, report, settings)
 
     with interrupted_once():
-        say(publishing(api_url(os.environ), act, max_wait=arguments.max_wait, dry_run=arguments.dry_run))
+        if arguments.dry_run and token_in(os.environ) is None:
+            say(outcome_of(lambda: act(_NothingPosted(_head()))))
+        else:
+            say(publishing(api_url(os.environ), act, max_wait=arguments.max_wait, dry_run=arguments.dry_run))
     return code
+
+
+class _NothingPosted(Client):
+    """A dry run without a token: GitHub is not asked, as if nothing was posted on the pull request yet."""
+
+    def __init__(self, head: str) -> None:
+        super().__init__("https://api.github.com", "a-dry-run-has-no-token", dry_run=True, tell=print)
+        self._head = head
+
+    def get(self, path: str, params: Mapping[str, str | int] = {}) -> Any:
+        """A pull request of this repository, whatever is asked for."""
+        del params
+        number = path.rpartition("/")[2]
+        repository = {"id": 1}
+        return {
+            "number": int(number) if number.isdecimal() else 0,
+            "head": {"sha": self._head, "repo": repository},
+            "base": {"sha": self._head, "ref": "main", "repo": repository},
+        }
+
+    def pages(self, path: str, params: Mapping[str, str | int] = {}, *, under: str | None = None) -> Iterator[Any]:
+        """Nothing is there; which pull requests decide nobody knows."""
+        del params, under
+        if path.endswith("/pulls"):
+            raise ForgeError("a dry run without a token asks for no pull requests")
+        return iter(())
+
+
+def _head() -> str:
+    """The commit that the pull request is taken to be at: the event's, else the one that is checked out."""
+    if os.environ.get("GITHUB_EVENT_NAME") and (pull := context_of(os.environ).pull):
+        return pull.head_sha
+    try:
+        return repository_around(".").commit("HEAD")
+    except GitError:
+        return "0" * 40
 
 
 def publishing(
     url: str, act: Callable[[Client], Published], *, max_wait: float = 300.0, dry_run: bool = False
 ) -> Published:
     """What was told with a client for this API and the token of the environment; every failure is only told too."""
+    return outcome_of(lambda: act(Client(url, token_of(), max_wait=max_wait, dry_run=dry_run, tell=print)))
+
+
+def outcome_of(act: Callable[[], Published]) -> Published:
+    """What was done, or the failure as a trouble."""
     try:
-        return act(Client(url, token_of(), max_wait=max_wait, dry_run=dry_run, tell=print))
+        return act()
     except (ForgeError, RankgateError) as error:
         return Published([], str(error).splitlines())
     except (LookupError, TypeError, AttributeError, ValueError) as error:
