@@ -1,6 +1,6 @@
-"""`rankgate judge` killed at a hundred places: nothing kept is asked again, nothing is lost, and no line stays torn.
+"""`rankgate judge` killed at seventy places: nothing kept is asked again, nothing is lost, and no line stays torn.
 
-One interpreter forks a process a place, so that a hundred cost little; a dozen are processes of their own.
+One interpreter forks a process a place, so that they cost little; half a dozen are processes of their own.
 """
 
 from __future__ import annotations
@@ -85,14 +85,14 @@ INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
 PLACES = [
     *(Place("received", signal.SIGKILL, n, 1 + n % 3) for n in range(1, 11)),
     *(Place("answered", signal.SIGKILL, n, 1, delay) for n, delay in product(range(1, 10), (0.0, 0.001))),
-    *(Place("in byte", signal.SIGXFSZ, n, 1 + n % 2) for n in range(1, 2_970, 55)),
+    *(Place("in byte", signal.SIGXFSZ, n, 1 + n % 2) for n in range(1, 2_970, 110)),
     *(Place("received", number, n, 1 + n % 3) for number, n in product(INTERRUPTS, (1, 4, 7, 9))),
     *(Place("hung at", number, n, 1 + n % 3) for number, n in product(INTERRUPTS, (1, 3, 5, 7, 10))),
 ]
 OF_THEIR_OWN = [
-    *(Place("received", signal.SIGKILL, n) for n in (2, 5, 8)),
-    *(Place("answered", signal.SIGKILL, n) for n in (3, 6, 9)),
-    *(Place("hung at", number, n, 8) for number, n in product(INTERRUPTS, (2, 5, 10))),
+    Place("received", signal.SIGKILL, 5),
+    Place("answered", signal.SIGKILL, 6),
+    *(Place("hung at", number, n, 8) for number, n in product(INTERRUPTS, (2, 10))),
 ]
 
 
