@@ -273,7 +273,7 @@ def test_the_page_counts_what_a_run_lacks_and_takes_a_baseline_directory(project
     assert main(["baseline", "accept", "--run", "before.jsonl", "--to", "baseline"]) == 0
     (project / "short.jsonl").write_text(run_of(q1=1, q2=1), encoding="utf-8")
     text = page_of(project, "baseline", "short.jsonl")
-    assert "2 questions are absent from short.jsonl, which counts as the worst there." in text
+    assert "2 questions are absent from short.jsonl, and not compared." in text
     assert "A is baseline , on this page the baseline" in text
 
 

@@ -202,13 +202,13 @@ SLOWER = replace(
         pytest.param(
             report(gate(ci=(0.0, 0.0), n=100, n_pairs=50, value=0.45), queries=asked(100, new=50)), "pass", PASS,
             "No list changed in the first 5 among the 50 questions compared: recall@5 stays at 90.0%. With all 100 it "
-            "is 45.0%: 50 questions are new.",
+            "is 45.0%: 50 questions are not in the baseline.",
             id="questions that are new",
         ),
         pytest.param(
             report(gate(ci=(0.0, 0.0), n=100, n_pairs=90, value=0.9), queries=asked(100, new=10)), "pass", PASS,
             "No list changed in the first 5 among the 90 questions compared: recall@5 stays at 90.0%. 10 questions are "
-            "new.",
+            "not in the baseline.",
             id="new ones that move no value",
         ),
         pytest.param(

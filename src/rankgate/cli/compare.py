@@ -140,7 +140,7 @@ def _notes(gold: Gold, plan: Plan, scored_runs: Sequence[ScoredRun]) -> list[str
             absent.append(f"{are} absent from {name}, which counts as the worst there.")
         if new:
             are = count_text(len(new), "question is", "questions are")
-            absent.append(f"{are} new to {name}, and not compared.")
+            absent.append(f"{are} absent from {name}, and not compared.")
         undefined += missing_notes(plan.metrics, each.scores, name)
         if odd := unmatched(gold, plan, each):
             unmatched_ids.append(never_line(odd, shown, name))

@@ -48,7 +48,7 @@ def notes_of(
         notes.append(f"{count} absent from the baseline; {counts} there.")
     if new:
         count = count_text(len(new), "question is", "questions are")
-        notes.append(f"{count} new since the baseline, and not compared.")
+        notes.append(f"{count} not in the baseline, and not compared.")
     if changes:
         notes.append(gold_note(changes))
     sees_all = any(metric.cutoff is Cutoff.WHOLE or sees_below(metric) for metric in criteria.metrics())

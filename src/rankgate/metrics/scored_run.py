@@ -25,7 +25,6 @@ from rankgate.readers.formats import fingerprint_of
 MAX_KEPT = 200_000  # ids of a file: above, reading it again costs less than the memory
 MAX_PIPED = 10_000_000  # ids of a pipe, which cannot be read again
 BATCH = 64  # rankings that are in memory at a time, unless they are kept
-HALF = 0.5  # of today's questions: a file that lacks more was recorded for others
 
 
 class ReadProgress:
@@ -150,7 +149,7 @@ def as_baseline(gold: Gold, run: Run, scores: Scores) -> Scores:
 
     What else it lacks is a list without a result, as of the other run: not every format can write an empty one. What
     was accepted knows the gold set of its day, and a table has a row for every question of its own. A file says nothing
-    of the kind: it was recorded for today's questions, unless it has fewer than half of them.
+    of the kind. What it lacks may have joined the gold set since, and would pass for a gain that hides a loss.
     """
     new = scores.unasked.union(_unknown_queries(gold, run, scores))
     return msgspec.structs.replace(scores, new_queries=new) if new else scores
@@ -166,7 +165,7 @@ def _unknown_queries(gold: Gold, run: Run, scores: Scores) -> Collection[str]:
         return missing - mark.judged.keys()
     if mark is not None:  # the questions of a large gold set are not remembered one by one
         return () if mark.fingerprint == fingerprint_of(gold) else missing
-    return missing if len(missing) > HALF * len(scores.query_ids) else ()
+    return missing
 
 
 def scored_as_baseline(

@@ -365,7 +365,7 @@ def _uncompared(topic: _Topic) -> str:
     paired_value = row.change.paired_value if row is not None else None
     if row is not None and _left_out(topic) and value is not None and paired_value is not None:
         queries = topic.report.queries
-        state = "new" if queries is not None and queries.new else "not compared"
+        state = "not in the baseline" if queries is not None and queries.new else "not compared"
         count = row.measured.n - row.change.n_pairs
         text = count_text(count, f"question is {state}", f"questions are {state}")
         if vanishes(value - paired_value, row.unit):

@@ -56,7 +56,7 @@ CAUSE_WORDS: dict[Cause, tuple[str, str]] = {
     Cause.GONE: ("gone", "a relevant document that the baseline had in the first k is nowhere in the list now"),
     Cause.LOWER: ("lower", "a relevant document left the first k and still stands further down"),
     Cause.NEVER_FOUND: ("not all found", "a relevant document is in the first k neither now nor in the baseline"),
-    Cause.NEW: ("new", "the question is new to the baseline"),
+    Cause.NEW: ("new", "the question is not in the baseline"),
     Cause.BETTER: ("better", "a relevant document came into the first k"),
     Cause.FINE: ("fine", "all relevant documents are in the first k"),
     Cause.NOTHING_RELEVANT: ("nothing to find", "the gold set names no relevant document"),
