@@ -176,8 +176,7 @@ class Judged(ItemMetric, frozen=True, kw_only=True):
 class Holes(Judged, frozen=True, kw_only=True):
     """Share of the first k results that the gold does not judge.
 
-    Undefined for an empty list. Source: BEIR (Thakur et al. 2021), Hole@k, which divides by k and counts a document as
-    judged if any query judges it.
+    Undefined for an empty list. Source: BEIR (Thakur et al. 2021), Hole@k, which divides by k.
     """
 
     key: ClassVar[str] = "holes"
