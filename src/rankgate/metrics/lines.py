@@ -218,7 +218,8 @@ class Score(QuantileMetric, frozen=True, kw_only=True):
         field: the key in `scores`; it must be given and stands alone: `score(cost)`.
         better: which way is better, higher or lower; a gate's `direction` sets it.
         drop_from: another key in `scores`; the value is the share of it that is lost, 1 − scores[field] /
-            scores[drop_from]. Missing where one of them is; undefined where that share is no finite number.
+            scores[drop_from]. Missing where one of them is; undefined where `drop_from` is not above 0, or the share is
+            not finite.
     """
 
     field: str = ""
