@@ -176,10 +176,31 @@ def test_a_page_begins_with_what_it_lets_you_do_and_ends_with_the_command_that_s
     assert BLOCK.findall(text)[-1][1] == "sh"
 
 
-def test_generated_pages_are_fresh() -> None:
-    script = ROOT / "scripts" / "make_pages.py"
-    done = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True, check=False)
+GENERATED = ["commands", "criteria-keys", "metrics", "questions", "report-json"]
+
+
+def make_pages(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    script = folder / "scripts" / "make_pages.py"
+    return subprocess.run([sys.executable, script, *words], capture_output=True, text=True, check=False)
+
+
+def test_generated_pages_are_fresh_and_one_that_differs_is_named_and_written_anew(tmp_path: Path) -> None:
+    done = make_pages(ROOT, "--check")
     assert (done.returncode, done.stderr) == (0, "")
+    for folder in ("config", "docs", "scripts"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    pages = [tmp_path / "docs" / f"{name}.md" for name in GENERATED]
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        page.write_text(re.sub(r"(?<= -->\n).*\n", "other\n", text, count=1), encoding="utf-8")
+    done = make_pages(tmp_path, "--check")
+    assert done.returncode == 1
+    assert re.findall(r"^(\S+) differs .*; run scripts/make_pages.py$", done.stderr, re.MULTILINE) == list(
+        map(str, pages)
+    )
+    assert make_pages(tmp_path).returncode == 0
+    for page in pages:
+        assert page.read_text(encoding="utf-8") == (ROOT / "docs" / page.name).read_text(encoding="utf-8")
 
 
 WITH_LINES = {".md", ".py", ".yml"}

@@ -1,8 +1,6 @@
 """docs/metrics.md: generated from the docstrings, every name in it parses, and its prose says what the metrics are."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -24,26 +22,6 @@ PAGES = [f"docs/{name}.md" for name in NAMING]
 
 # Code spans of these pages that look like a metric and are another tool's name for one, or no metric at all.
 THEIRS = {"hits@5", "SetF(beta=2.0)"}
-
-
-def make_page(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    script = ROOT / "scripts" / "make_metrics_page.py"
-    return subprocess.run([sys.executable, script, *words], capture_output=True, text=True, check=False)
-
-
-def test_the_page_is_what_the_docstrings_make_it() -> None:
-    checked = make_page("--check")
-    assert checked.returncode == 0, checked.stderr
-
-
-def test_a_page_that_differs_is_noticed_and_written_anew(tmp_path: Path) -> None:
-    page = tmp_path / "metrics.md"
-    page.write_text(TEXT.replace("Share of the relevant documents that are", "Share"), encoding="utf-8")
-    checked = make_page(page, "--check")
-    assert checked.returncode == 1
-    assert "run scripts/make_metrics_page.py" in checked.stderr
-    assert make_page(page).returncode == 0
-    assert page.read_text(encoding="utf-8") == TEXT
 
 
 def spans(text: str) -> list[str]:

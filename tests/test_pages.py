@@ -138,11 +138,6 @@ def test_every_command_that_a_page_shows_is_understood(page: Path, command: str)
     import_module(COMMANDS[name][0]).parser().parse_args(words)
 
 
-def test_one_page_has_all_commands() -> None:
-    page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
-    assert [name for name in COMMANDS if f"| `rankgate {name}" not in page] == []
-
-
 def test_the_four_steps_of_the_readme_work_for_somebody_who_types_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

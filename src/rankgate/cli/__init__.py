@@ -46,6 +46,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     },
 }
 COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
+EXITS = "0 done (check: pass or warn); 1 the gate failed; 2 a problem; 130 interrupted"
 _GENERAL = ("-h", "--help", "help", "-V", "--version")
 
 
@@ -174,7 +175,7 @@ def _usage() -> str:
         "usage: rankgate COMMAND [options]\n\n"
         "The merge gate for retrieval: a run, a gold set and a baseline in; pass, warn or fail out.\n\n"
         + "\n".join(blocks)
-        + "\nexit codes: 0 done (check: pass or warn); 1 the gate failed; 2 a problem; 130 interrupted\n\n"
+        + f"\nexit codes: {EXITS}\n\n"
         "  rankgate COMMAND --help explains one; rankgate --version prints the version\n\n"
         "start here:\n"
         "  rankgate demo                           see all three verdicts on an example\n"

@@ -41,8 +41,8 @@ def parser() -> argparse.ArgumentParser:
         "rankgate comment --begin                            # puts the check in progress, before the work",
         "rankgate comment report.json --repository acme/rag --pull 12 --bot-login my-bot[bot]",
         exits=(
-            '0 done, also where GitHub refuses; 2 the report is missing or is none ("not judged" is\n'
-            "published then, so that no old verdict is left standing)"
+            '0 done, also where GitHub refuses; 2 there is no report, or a damaged one, and "not judged" is\n'
+            "published, so that no old verdict stays"
         ),
     )
     options.add_argument("report", metavar="REPORT", nargs="?", help="what `rankgate check -o report.json` wrote")

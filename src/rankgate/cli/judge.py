@@ -75,8 +75,8 @@ def parser() -> argparse.ArgumentParser:
         "rankgate judge label sample.jsonl --by ana",
         "rankgate judge calibrate sample.jsonl        # then gates may count on it",
         exits=(
-            "0 judged, but for what the model itself fails at; 2 something was in the way; 130 interrupted;\n"
-            "after both the same command goes on where it ended"
+            "0 judged, but for what the model itself fails at; 2 stopped; 130 interrupted; after both the\n"
+            "same command goes on"
         ),
     )
     baseline = "whose answers need verdicts too, as for check (default: inputs.baseline)"

@@ -52,11 +52,13 @@ examples:
 
 def add_actions(options: argparse.ArgumentParser, calibration: str) -> None:
     """The sub-commands; what both they and the command take may stand before or after their name."""
-    about = "sample, label, calibrate: is the judge right?"
-    actions = options.add_subparsers(dest="action", metavar="ACTION", help=about)
+    actions = options.add_subparsers(dest="action", metavar="ACTION")
     add = partial(actions.add_parser, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
-    sample = add("sample", description=_SAMPLE, argument_default=argparse.SUPPRESS)
-    calibrate = add("calibrate", description=calibration, argument_default=argparse.SUPPRESS)
+    sample = add(
+        "sample", help="draw answers for people to label", description=_SAMPLE, argument_default=argparse.SUPPRESS
+    )
+    about = "compare the labels with the judge"
+    calibrate = add("calibrate", help=about, description=calibration, argument_default=argparse.SUPPRESS)
     for each in (sample, calibrate):
         baseline = "whose verdicts count too (default: inputs.baseline)"
         add_shared(each, "criteria", "gold", "run", baseline=baseline)
@@ -74,7 +76,12 @@ def add_actions(options: argparse.ArgumentParser, calibration: str) -> None:
     sample.add_argument("--n", metavar="N", default="200", help=f"answers, from {LEAST} (default: 200)")
     output = "the sample (default: sample.jsonl), with its design beside it"
     sample.add_argument("-o", "--output", metavar="FILE", action="write", help=output)
-    label = add("label", description=_LABEL, argument_default=argparse.SUPPRESS)
+    label = add(
+        "label",
+        help="take labels, at the terminal or from a sheet",
+        description=_LABEL,
+        argument_default=argparse.SUPPRESS,
+    )
     label.set_defaults(sheet=None)
     label.add_argument("sample", metavar="SAMPLE", action="read", help="what `judge sample` wrote")
     label.add_argument(

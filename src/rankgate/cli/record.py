@@ -68,10 +68,7 @@ def parser() -> argparse.ArgumentParser:
         "rankgate record --url 'https://host/search?q={{question}}' -o run.jsonl",
         "rankgate record --command 'node search.js' -o run.jsonl   # JSON on stdin, JSON on stdout",
         "rankgate check --record                           # records, and judges",
-        exits=(
-            "0 recorded; 2 nothing could be recorded, or more questions failed than --allow-errors\n"
-            "(an older run stays as it was, and no check judges it before it is recorded again); 130 interrupted"
-        ),
+        exits="0 recorded; 2 not, as where more questions failed than --allow-errors; 130 interrupted",
     )
     add_retriever(options, "in its place")
     add_shared(options, "criteria", "gold")

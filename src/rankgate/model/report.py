@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 from msgspec.structs import force_setattr
 
 from rankgate.errors import Problem, redacted
@@ -254,53 +255,48 @@ class Links(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReportFile(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole of `report.json`.
+    """The whole of `report.json`."""
 
-    `conclusion` is what the reader is told first, and `summary` its sentence. `lost_parts` lost what the rest did not,
-    the most first, whatever the gates ask. `given_up` is what small losses, accepted one by one, add up to, the worst
-    first. `other_code` says why the run is not of this code, and `empties` what came back empty.
-    `failures` and `warnings` are reasons to fail and to warn that no gate has. `notes` are facts that every reader
-    of the verdict should know, `fine_print` is empty but in reports of earlier releases. `diagnosis`
-    is empty unless a gate is violated or ids are stale; its first entry is what to look at first. `gold_changes` is
-    None where the gold set is the one that was current when the baseline was accepted, or the baseline does not
-    say. `differences` are what else is not what it was then, as far as the runs state it. `base` is there where a
-    base was named. `untrusted_run` says that the pull request supplied the rankings and may have invented them;
-    `fork_runs` whether a pass counts all the same, as the criteria have it. `trend` are the last runs of the main
-    branch, oldest first, where the baseline's store remembers them. `traffic` is of questions without labels.
-    """
-
-    schema_version: int = SCHEMA_VERSION
-    verdict: Verdict
-    summary: str
-    conclusion: Conclusion = NO_CONCLUSION
-    problems: list[Problem] = []
-    failures: list[str] = []
-    warnings: list[str] = []
-    notes: list[str] = []
-    fine_print: list[str] = []
-    diagnosis: list[Diagnosis] = []
-    oddities: Oddities | None = None
-    gates: list[GateResult] = []
-    waivers: list[WaiverUse] = []
-    lost_parts: list[PartLoss] = []
-    given_up: list[GivenUp] = []
-    empties: Empties | None = None
-    metrics: Mapping[str, MetricValue] = {}
-    baseline_metrics: Mapping[str, MetricValue] = {}
-    queries: Queries | None = None
-    segments: list[Segment] = []
-    misses: list[Movement] = []
-    moved: Moved | None = None
-    answers: AnswerChanges | None = None
-    gold_changes: GoldChanges | None = None
-    differences: list[Difference] = []
-    base: BaseSide | None = None
-    other_code: OtherCode | None = None
-    traffic: Traffic | None = None
-    untrusted_run: bool = False
-    fork_runs: Literal["untrusted", "trusted"] = "untrusted"
-    trend: list[TrendPoint] = []
-    provenance: Provenance
+    schema_version: Annotated[int, Meta(description="A higher number is refused.")] = SCHEMA_VERSION
+    verdict: Annotated[Verdict, Meta(description="The worst of all that is judged.")]
+    summary: Annotated[str, Meta(description="The sentence of `conclusion`.")]
+    conclusion: Annotated[Conclusion, Meta(description="What the reader is told first.")] = NO_CONCLUSION
+    problems: Annotated[list[Problem], Meta(description="Why nothing could be judged.")] = []
+    failures: Annotated[list[str], Meta(description="Reasons to fail that no gate has.")] = []
+    warnings: Annotated[list[str], Meta(description="Reasons to warn that no gate has.")] = []
+    notes: Annotated[list[str], Meta(description="What every reader of the verdict should know.")] = []
+    fine_print: Annotated[list[str], Meta(description="Empty but in reports of earlier releases.")] = []
+    diagnosis: Annotated[list[Diagnosis], Meta(description="Where to look, the first entry first.")] = []
+    oddities: Annotated[Oddities | None, Meta(description="What is suspicious in the lists.")] = None
+    gates: Annotated[list[GateResult], Meta(description="Each gate's decision, and each segment's.")] = []
+    waivers: Annotated[list[WaiverUse], Meta(description="What is waived.")] = []
+    lost_parts: Annotated[
+        list[PartLoss], Meta(description="Parts of the questions that lost what the rest did not, the most first.")
+    ] = []
+    given_up: Annotated[
+        list[GivenUp], Meta(description="What small losses, accepted one by one, add up to, the worst first.")
+    ] = []
+    empties: Annotated[Empties | None, Meta(description="Lists that are empty or absent.")] = None
+    metrics: Annotated[Mapping[str, MetricValue], Meta(description="Values of the run.")] = {}
+    baseline_metrics: Annotated[Mapping[str, MetricValue], Meta(description="Values of the baseline.")] = {}
+    queries: Annotated[Queries | None, Meta(description="How many questions, and what became of them.")] = None
+    segments: Annotated[list[Segment], Meta(description="Values by tag.")] = []
+    misses: Annotated[
+        list[Movement], Meta(description="The questions that changed most, with ranks before and now.")
+    ] = []
+    moved: Annotated[Moved | None, Meta(description="How many questions got worse and better.")] = None
+    answers: Annotated[AnswerChanges | None, Meta(description="What became of judged answers.")] = None
+    gold_changes: Annotated[GoldChanges | None, Meta(description="What differs from the baseline's gold set.")] = None
+    differences: Annotated[list[Difference], Meta(description="What else differs from the baseline.")] = []
+    base: Annotated[BaseSide | None, Meta(description="Both verdicts, and what the pull request changed.")] = None
+    other_code: Annotated[OtherCode | None, Meta(description="Why the run is not of this code.")] = None
+    traffic: Annotated[Traffic | None, Meta(description="Questions without labels.")] = None
+    untrusted_run: Annotated[bool, Meta(description="Whether a pull request supplied the rankings.")] = False
+    fork_runs: Annotated[
+        Literal["untrusted", "trusted"], Meta(description="Whether a pass on such rankings counts.")
+    ] = "untrusted"
+    trend: Annotated[list[TrendPoint], Meta(description="The last runs of the main branch, oldest first.")] = []
+    provenance: Annotated[Provenance, Meta(description="What was compared with what, and the command for it.")]
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):

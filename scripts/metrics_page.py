@@ -1,17 +1,12 @@
-#!/usr/bin/env python3
-"""Write the generated parts of docs/metrics.md from the docstrings and class variables of the metrics.
+"""The generated parts of docs/metrics.md, from the docstrings and class variables of the metrics.
 
-The page is its own template: what stands between `<!-- generated: NAME -->` and `<!-- end -->` is written anew, the
-prose around it stays. The values of a metric's example are computed of the two examples in the page's JSON blocks.
-`--check` writes nothing and fails if the page differs from what would be written.
+The values of a metric's example are computed of the two examples in the page's JSON blocks.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
-import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -33,8 +28,6 @@ from rankgate.metrics.matching import Matching
 from rankgate.metrics.registry import families
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "metrics.md"
-PART = re.compile(r"(?<=<!-- generated: )(\w+)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
-
 EXAMPLE = re.compile(r"^```json\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ALONE = {"source_share": "source_share(eu)", "score": "score(cost)"}  # with what they cannot do without
 SHARED = ("rel", "quantile")  # parameters that the page's prose explains
@@ -42,33 +35,6 @@ UNDEFINED = "Undefined without relevant documents."  # which its prose says of a
 
 Facts = dict[str, Any]
 Examples = list[list[Facts]]  # of each the gold set's sample, the run's line, and the baseline's if there is one
-
-
-def main() -> int:
-    """Write the page, or say whether it is up to date."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("page", metavar="PAGE", nargs="?", type=Path, default=PAGE, help="default: docs/metrics.md")
-    parser.add_argument("--check", action="store_true", help="compare only; exit 1 on a difference")
-    arguments = parser.parse_args()
-    old = arguments.page.read_text(encoding="utf-8")
-    new = generated(old)
-    if not arguments.check:
-        arguments.page.write_text(new, encoding="utf-8")
-    elif new != old:
-        print(f"{arguments.page} differs from the docstrings; run scripts/make_metrics_page.py", file=sys.stderr)
-        return 1
-    return 0
-
-
-def generated(page: str) -> str:
-    """The page with its generated parts written anew."""
-    examples = [list(map(json.loads, block.splitlines())) for block in EXAMPLE.findall(page)]
-    return PART.sub(lambda part: f"{part[1]}{part[2]}{written(part[1], examples)}\n", page)
-
-
-def written(part: str, examples: Examples) -> str:
-    """One part of the page."""
-    return sections(examples) if part == "metrics" else PARTS[part]()
 
 
 def summary() -> str:
@@ -81,8 +47,10 @@ def summary() -> str:
     return table([("needs", "metric"), *rows])
 
 
-def sections(examples: Examples) -> str:
+def sections() -> str:
     """One section a metric, in display order."""
+    blocks = EXAMPLE.findall(PAGE.read_text(encoding="utf-8"))
+    examples = [list(map(json.loads, block.splitlines())) for block in blocks]
     explained: dict[tuple[str, str], str] = {}
     return "\n\n".join(section(describe(family), examples, explained) for family in families())
 
@@ -183,10 +151,8 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 PARTS: dict[str, Callable[[], str]] = {
     "table": summary,
+    "metrics": sections,
     "views": views,
     "gains": gains,
     "matching": matching,
 }
-
-if __name__ == "__main__":
-    sys.exit(main())
