@@ -184,7 +184,7 @@ def commands() -> str:
     rows = [row for name, parser in parsers.items() for row in rows_of(name, COMMANDS[name][1], parser)]
     counts = Counter(option for row in rows for option in row.options)
     shared = [option for option, count in counts.most_common() if count >= MANY]
-    lines = ["| `rankgate …` | | options |", "|:--|:--|:--|"]
+    lines = ["| command | what it does | options |", "|:--|:--|:--|"]
     for row in rows:
         own = " ".join(f"`{option}`" for option in row.options if option not in shared)
         lines.append(f"| {linked(row.words, COMMAND_PAGES.get(row.name))} | {row.meaning} | {own} |")
@@ -217,7 +217,7 @@ def linked(words: str, page: str | None) -> str:
 
 def exits() -> str:
     """What exit codes mean: of all commands, and of those that have their own."""
-    rows = ["| | exit codes |", "|:--|:--|", f"| all | {EXITS} |"]
+    rows = ["| command | exit codes |", "|:--|:--|", f"| all | {EXITS} |"]
     for name, (module, _) in COMMANDS.items():
         own = getattr(import_module(module).parser(), "exits", "")
         if own:
@@ -228,7 +228,7 @@ def exits() -> str:
 def report() -> str:
     """The keys of report.json, and of some what they hold."""
     schema = output_schema("report")
-    rows = ["| key | |", "|:--|:--|"]
+    rows = ["| key | meaning |", "|:--|:--|"]
     for key, facts in resolved(schema, schema)["properties"].items():
         meaning = facts["description"]
         if key in OPENED:

@@ -128,6 +128,45 @@ def test_the_pictures_follow_the_readers_colours(chromium: Browser, site: Site, 
     context.close()
 
 
+# What the theme does, for it to mend: by rule of axe-core, the elements, and why.
+THEMES_OWN = {
+    ("color-contrast", ".md-nav__link--active > .md-ellipsis"),  # its colour of the page that is open: 3.75 to 1
+    ("landmark-unique", ".md-code__nav"),  # the button that copies stands in a `nav` without a name, in each block
+    ("region", "#__drawer, #__search"),  # switches of its menu and search, which people do not see
+}
+MATCHES = "(element, selector) => element.matches(selector)"
+AXE = """(rules) => axe.run(rules.length ? {runOnly: rules} : {resultTypes: ['violations']}).then((found) =>
+  found.violations.flatMap((rule) => rule.nodes.map((node) => [rule.id, node.target.join(' '), node.html])))"""
+
+
+def test_axe_core_finds_nothing_on_any_page_but_what_is_the_themes_own(
+    chromium: Browser, site: Site, node_modules: Path
+) -> None:
+    """Every page by every rule in light colours, and by those of colours in dark ones."""
+    address, built = site
+    script = (node_modules / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+    names = sorted(page.relative_to(built).as_posix() for page in built.rglob("*.html"))
+    violations: list[tuple[str, str, str, str]] = []
+    seen: set[tuple[str, str]] = set()
+    for scheme, colours, rules in (("light", "default", []), ("dark", "slate", ["color-contrast"])):
+        context = chromium.new_context(color_scheme="dark" if scheme == "dark" else "light")
+        page = context.new_page()
+        for name in names:
+            page.goto(address + name)
+            expect(page.locator("body")).to_have_attribute("data-md-color-scheme", colours)
+            page.evaluate(script)
+            for rule, target, html in page.evaluate(AXE, rules):
+                theirs = [
+                    own for own in THEMES_OWN if own[0] == rule and page.locator(target).first.evaluate(MATCHES, own[1])
+                ]
+                seen.update(theirs)
+                if not theirs:
+                    violations.append((name, scheme, rule, html))
+        context.close()
+    assert violations == []
+    assert seen == THEMES_OWN
+
+
 NEWCOMERS_ASK = {
     "it failed": "It failed. What now?",
     "thirty questions": "How much do my questions see?",
