@@ -23,7 +23,9 @@ import requests
 from tests.baselines.conftest import AWS
 from tests.baselines.s3_server import s3_server
 from tests.forges.description import Description
+from tests.forges.faults import Answer
 from tests.forges.github import GitHub
+from tests.forges.loopback_server import Handler, LoopbackServer, serving
 from tests.judge.hash_judge import KEY, judging
 
 ROOT = Path(__file__).parents[1]
@@ -115,6 +117,9 @@ class Reader:
         """What is there before the page begins."""
         for file, text in {"my_app/search.py": RETRIEVER, **self.start.files}.items():
             self.write(file, text)
+        if self.start.block:
+            file, more = self.start.block
+            self.write(file, page.partition("```yaml\n")[2].partition("```")[0] + more)
         for line in self.start.typed(page) if callable(self.start.typed) else self.start.typed:
             self.type(line)
         self.printed.clear()
@@ -133,6 +138,8 @@ class Reader:
                     self.type(line)
 
     def write(self, file: str, text: str) -> None:
+        for name, meant in self.named.items():
+            text = text.replace(name, meant)
         (self.directory / file).parent.mkdir(exist_ok=True)
         (self.directory / file).write_text(text, encoding="utf-8")
 
@@ -169,6 +176,7 @@ class Start:
 
     `before` is done before the line that begins so, and may add words to it; `shows` is what lines print. Where
     `is_shown`, a block below commands is what they print, with `…` in a line of its own for what it leaves out.
+    `block` is the file that the page's first YAML is, and what follows in it.
     """
 
     files: Mapping[str, str] = field(default_factory=dict)
@@ -176,6 +184,7 @@ class Start:
     before: Mapping[str, Callable[[Reader], str | None]] = field(default_factory=dict)
     shows: Mapping[str, str] = field(default_factory=dict)
     is_shown: bool = False
+    block: tuple[str, str] | None = None
 
 
 def lose_refunds(reader: Reader) -> None:
@@ -257,7 +266,9 @@ STARTS = {
         before={"rankgate gold pool run.jsonl baseline/ --judge --dry-run": name_the_judge},
     ),
     "baselines": Start(),
-    "waivers": Start({"gold.yaml": GOLD, "run.jsonl": RUN, "ship-criteria.yaml": WAIVED}),
+    "waivers": Start(
+        {"gold.yaml": GOLD, "run.jsonl": RUN, "ship-criteria.yaml": WAIVED}, block=("ship-waivers.yaml", "")
+    ),
     "other-tools": Start(),
     "judge": Start(
         {"gold.yaml": json.dumps(RAG_GOLD), "my_app/rag.py": RAG},
@@ -307,6 +318,7 @@ STARTS = {
     "stores": Start({"gold.yaml": GOLD}, typed=(*RECORDED, *PUSHED)),
     "github": Start({"gold.yaml": GOLD}, typed=(*RECORDED, "rankgate check -o report.json")),
     "python": Start({"gold.yaml": GOLD}, typed=ACCEPTED, shows={"pytest": "4 passed"}),
+    "retriever": Start({"gold.yaml": GOLD}, block=("ship-criteria.yaml", WAIVED)),
     "scale": Start(
         {"gold.yaml": GOLD, "run.jsonl": RUN, "ship-criteria.yaml": WAIVED, "values.py": VALUES},
         typed=["python values.py"],
@@ -334,6 +346,21 @@ def around(name: str, request: pytest.FixtureRequest) -> Iterator[tuple[dict[str
         with s3_server() as address:
             requests.put(f"{address}/acme-gate", timeout=300).raise_for_status()
             yield {**AWS, "AWS_ENDPOINT_URL": address}, {}
+    elif name == "retriever":
+        found = {"hits": {"hits": [{"_id": "doc-3", "_score": 2.5, "_source": {"body": "Refunds take 30 days."}}]}}
+        answer = Answer(200, {"Content-Type": "application/json"}, json.dumps(found).encode())
+        tokens: list[str | None] = []
+
+        def search(handler: Handler, body: bytes) -> Answer:
+            assert json.loads(body) == {"query": {"match": {"body": "refunds?"}}}
+            tokens.append(handler.headers["Authorization"])
+            return answer
+
+        server = LoopbackServer(search)
+        with serving(server):
+            yield {"TOKEN": "a-long-token"}, {"https://search.example.com": server.url}
+        assert tokens == ["Bearer a-long-token"] * 2
+        assert server.errors == []
     else:
         yield {}, {}
 
@@ -345,9 +372,6 @@ def test_a_page_does_what_it_says_from_an_empty_directory(
 ) -> None:
     page = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
     start = STARTS[name]
-    if name == "waivers":
-        waivers = page.partition("```yaml\n")[2].partition("```")[0]
-        start = Start({**start.files, "ship-waivers.yaml": waivers})
     with around(name, request) as (environment, named):
         reader = Reader(tmp_path, start, environment, named)
         reader.prepare(page)
