@@ -132,7 +132,6 @@ def test_the_pictures_follow_the_readers_colours(chromium: Browser, site: Site, 
 THEMES_OWN = {
     ("color-contrast", ".md-nav__link--active > .md-ellipsis"),  # its colour of the page that is open: 3.75 to 1
     ("landmark-unique", ".md-code__nav"),  # the button that copies stands in a `nav` without a name, in each block
-    ("region", "#__drawer, #__search"),  # switches of its menu and search, which people do not see
 }
 MATCHES = "(element, selector) => element.matches(selector)"
 AXE = """(rules) => axe.run(rules.length ? {runOnly: rules} : {resultTypes: ['violations']}).then((found) =>

@@ -228,6 +228,14 @@ def name_the_judge(reader: Reader) -> None:
         criteria.write_text(f"{text}judge: {{endpoint: '{address}', model: m-2026-01-01}}\n", encoding="utf-8")
 
 
+def find_what_nobody_judged(reader: Reader) -> None:
+    """A change finds a document more, which the judge of the criteria can label."""
+    name_the_judge(reader)
+    more = {"chunk_id": "stores#1", "text": "Jackets can be tried on in our stores."}
+    reader.write("my_app/search.py", f"def retrieve(question):\n    return {[*ITEMS, more]!r}\n")
+    reader.type("rankgate record")
+
+
 def fill_in_the_sheet(reader: Reader) -> str:
     """Ana's copy of it, which is imported in place of a session at the terminal."""
     head, *rows = csv.reader((reader.directory / "judge/sample.csv").read_text("utf-8-sig").splitlines())
@@ -263,7 +271,7 @@ STARTS = {
             "docs/handbook.jsonl": CORPUS,
             "bm25.jsonl": OTHERS,
         },
-        before={"rankgate gold pool run.jsonl baseline/ --judge --dry-run": name_the_judge},
+        before={"rankgate gold pool run.jsonl baseline/ --judge --dry-run": find_what_nobody_judged},
     ),
     "baselines": Start(),
     "waivers": Start(
