@@ -81,7 +81,8 @@ KEY_PAGES = {
     "waivers": "waivers.md",
 }
 MANY = 4  # commands that have an option, which then stands in no row
-OPENED = ("verdict", "gates", "differences", "fork_runs")  # of which also the keys or choices are named
+# Keys of the report of which also the own keys or choices are named.
+OPENED = ("verdict", "conclusion", "gates", "differences", "base", "fork_runs", "provenance")
 Facts = Mapping[str, Any]
 
 
@@ -217,24 +218,24 @@ def linked(words: str, page: str | None) -> str:
 
 def exits() -> str:
     """What exit codes mean: of all commands, and of those that have their own."""
-    rows = ["| command | exit codes |", "|:--|:--|", f"| all | {EXITS} |"]
+    rows = [f"- all: {EXITS}"]
     for name, (module, _) in COMMANDS.items():
         own = getattr(import_module(module).parser(), "exits", "")
         if own:
-            rows.append(f"| `{name}` | {' '.join(own.removeprefix('exit codes: ').split())} |")
+            rows.append(f"- `{name}`: {' '.join(own.removeprefix('exit codes: ').split())}")
     return "\n".join(rows)
 
 
 def report() -> str:
     """The keys of report.json, and of some what they hold."""
     schema = output_schema("report")
-    rows = ["| key | meaning |", "|:--|:--|"]
+    rows: list[str] = []
     for key, facts in resolved(schema, schema)["properties"].items():
         meaning = facts["description"]
         if key in OPENED:
             held = resolved(facts, schema)
             meaning += " " + ", ".join(f"`{name}`" for name in held.get("properties", held.get("enum")))
-        rows.append(f"| {linked(key, KEY_PAGES.get(key))} | {meaning} |")
+        rows.append(f"- {linked(key, KEY_PAGES.get(key))}: {meaning}")
     return "\n".join(rows)
 
 

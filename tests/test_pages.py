@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from rankgate.cli import COMMANDS
+from rankgate.cli import COMMANDS, main
 from rankgate.criteria import load_criteria
 
 ROOT = Path(__file__).parents[1]
