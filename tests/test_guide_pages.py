@@ -8,9 +8,7 @@ import statistics
 import subprocess
 import sys
 import tomllib
-from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
 from tests.test_pages import BLOCK, DOCS, ROOT

@@ -7,16 +7,19 @@ are servers on loopback.
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 import requests
@@ -28,12 +31,16 @@ from tests.forges.github import GitHub
 from tests.forges.loopback_server import Handler, LoopbackServer, serving
 from tests.judge.hash_judge import KEY, judging
 
+from rankgate.cli import main
+
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
 EXIT = {"PASS": 0, "WARN": 0, "FAIL": 1, "NOT JUDGED": 2}
 # Block by block: its language, the file that it is, if any, and its text.
 STEP = re.compile(r"^```(\w+)(?: title=\"(\S+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHOWN = re.compile(r"^```sh\n[^`]*```\n\n```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# A command that needs no shell; a retriever is called, and a bucket opened, in a process of its own.
+ALONE = re.compile(r"rankgate (?!record)(?!.*s3:)[^|&;<>$*`(]*")
 ELSEWHERE = ("pip install", "gh ")  # what is there already, and what GitHub alone can do
 IDENTITY = {f"GIT_{who}_{what}": "a@b.example" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 
@@ -67,6 +74,7 @@ OTHERS = json.dumps({"query_id": "q-3", "topk": ["returns#1", "versand#1"]}) + "
 
 SHOP = """\
 from pathlib import Path
+from unittest.mock import patch
 
 def retrieve(question):
     lost = Path("lost.txt")
@@ -107,6 +115,7 @@ class Reader:
 
     def __init__(self, directory: Path, start: Start, environment: Mapping[str, str], named: Mapping[str, str]) -> None:
         self.directory = directory
+        self.left: dict[str, Path] = {}  # by its command, what a demo leaves
         self.start = start
         self.named = named
         self.printed: dict[str, str] = {}
@@ -154,20 +163,39 @@ class Reader:
         if line.startswith("cd "):
             self.directory /= line.split()[1]
             return
-        done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", line],
-            cwd=self.directory,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        self.printed[line] = done.stdout
+        command = line.partition("  #")[0]
+        if command in self.left:
+            shutil.copytree(self.left[command], self.directory / "demo")
+            return
+        code, out, err = self.rankgate(command) if ALONE.fullmatch(command) else self.bash(line)
+        self.printed[line] = out
         verdict = re.search(r"# (PASS|WARN|FAIL|NOT JUDGED)\b", line)
-        assert done.returncode == (EXIT[verdict[1]] if verdict else 0), (line, done.stdout, done.stderr)
-        assert "not published" not in done.stderr, (line, done.stderr)
+        assert code == (EXIT[verdict[1]] if verdict else 0), (line, out, err)
+        assert "not published" not in err, (line, err)
         if verdict:
-            assert done.stdout.startswith(f"{verdict[1]}  "), (line, done.stdout)
+            assert out.startswith(f"{verdict[1]}  "), (line, out)
+
+    def bash(self, line: str) -> tuple[int, str, str]:
+        command = ["bash", "-euo", "pipefail", "-c", line]
+        done = subprocess.run(
+            command, cwd=self.directory, env=self.environment, capture_output=True, text=True, check=False
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    def rankgate(self, line: str) -> tuple[int, str, str]:
+        """In this process, which afterwards knows nothing of the directory's modules."""
+        out, err, path = io.StringIO(), io.StringIO(), list(sys.path)
+        with (
+            chdir(self.directory),
+            patch.dict(os.environ, self.environment, clear=True),
+            redirect_stdout(out),
+            redirect_stderr(err),
+        ):
+            code = main(shlex.split(line)[1:])
+        sys.path[:] = path
+        for name in [name for name in sys.modules if name.partition(".")[0] == "my_app"]:
+            del sys.modules[name]
+        return code, out.getvalue(), err.getvalue()
 
 
 @dataclass(frozen=True)
@@ -373,15 +401,24 @@ def around(name: str, request: pytest.FixtureRequest) -> Iterator[tuple[dict[str
         yield {}, {}
 
 
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("demo")
+    with chdir(folder), redirect_stdout(io.StringIO()):
+        assert main(["demo", "demo"]) == 0
+    return folder / "demo"
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("name", STARTS)
 def test_a_page_does_what_it_says_from_an_empty_directory(
-    name: str, tmp_path: Path, request: pytest.FixtureRequest
+    name: str, tmp_path: Path, demo: Path, demo_left: Path, request: pytest.FixtureRequest
 ) -> None:
     page = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
     start = STARTS[name]
     with around(name, request) as (environment, named):
         reader = Reader(tmp_path, start, environment, named)
+        reader.left = {"rankgate demo demo": demo, "rankgate demo demo --answers": demo_left / "rankgate-demo"}
         reader.prepare(page)
         reader.follow(page)
     assert reader.printed
