@@ -15,6 +15,7 @@ from tests.test_pages import BLOCK, DOCS, ROOT
 
 from rankgate import INSTALL
 
+
 def guide() -> list[str]:
     """The pages of the guide, but for the recipes, which have their own form."""
     site = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]
