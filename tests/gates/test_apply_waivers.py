@@ -169,6 +169,31 @@ def test_what_becomes_of_a_waiver(
         assert found.verdict in (WARN, FAIL)
 
 
+@pytest.mark.parametrize(
+    ("gate", "segment", "named"),
+    [
+        pytest.param("found", None, "of gate 'found'", id="a gate"),
+        pytest.param("found", "lang:de", "of gate 'found' in 'lang:de'", id="a segment"),
+        pytest.param(RECALL.metric, "lang:de", "in 'lang:de'", id="a name with a sign that Markdown knows"),
+        pytest.param("see https://evil.example", None, "", id="an address"),
+        pytest.param("found", "[here](https://evil.example)", "of gate 'found' in a segment", id="Markdown"),
+        pytest.param("@octocat", "lang:de\n# PASS", "in a segment", id="a mention, and lines"),
+    ],
+)
+def test_a_waiver_is_named_as_its_file_has_it_where_that_is_a_plain_name(
+    gate: str, segment: str | None, named: str
+) -> None:
+    judged = waived(HOLDS, waiver=altered(gate=gate, segment=segment))
+    [sentence] = [each for each in (*judged.warnings, *judged.notes) if "waiver" in each]
+    assert sentence.lower().startswith(f"the waiver {named} on line 2 ".replace("  ", " "))
+
+
+def test_a_gate_that_has_its_metrics_name_is_named_in_its_waiver() -> None:
+    holds = changed(HOLDS, name=RECALL.metric)
+    judged = waived(holds, waiver=altered(gate=RECALL.metric))
+    assert judged.notes[-1].startswith(f"The waiver of gate '{RECALL.metric}' on line 2 ")
+
+
 def test_a_violation_that_only_warned_is_marked_as_waived_too() -> None:
     [gate] = waived(changed(VIOLATED, verdict=WARN)).gates
     assert gate.verdict is WARN

@@ -122,7 +122,6 @@ def view_of(report: Report, limits: Limits = COMMENT) -> View:
     changed = _changes(report)
     listed = _problems(report)
     findings = _findings(report) if judged else []
-    moved = report.moved if judged else None
     worse_answers = report.answers.worse if judged and report.answers else 0
     problems = tuple(Text(each, LONGEST_PROBLEM) for each in listed[: limits.problems])
     return View(
@@ -146,7 +145,7 @@ def view_of(report: Report, limits: Limits = COMMENT) -> View:
         values=_values(report) if judged and not first.rows else (),
         notes=tuple(filter(None, (accepted_anyway(report), *((note,) for note in notes[:believed])))),
         history=history_of(report),
-        moved=f"{count_text(moved.worse, 'question')} got worse, {moved.better:,} got better" if moved else "",
+        moved=_moved(report) if judged else "",
         lost=questions_of(report, limits.lost) if judged else (),
         answers_moved=f"{count_text(worse_answers, 'answer')} got worse" if worse_answers else "",
         answers=answers_of(report, limits.answers) if judged else (),
@@ -188,6 +187,15 @@ def _findings(report: Report) -> list[Sentence]:
             before = f"{before}: "
         findings.append(tuple(filter(None, (before, Text(tag, 40) if tag else "", f"{after}."))))
     return findings
+
+
+def _moved(report: Report) -> str:
+    """How many questions got worse and better; of all, where the conclusion has counted those of a part."""
+    moved = report.moved
+    if moved is None:
+        return ""
+    of_all = " in all" if report.conclusion.segment is not None else ""
+    return f"{count_text(moved.worse, 'question')} got worse{of_all}, {moved.better:,} got better"
 
 
 def _warnings(report: Report) -> tuple[Note, ...]:
