@@ -128,7 +128,7 @@ def test_a_gate_without_a_verdict_is_an_error(project: pytest.Pytester) -> None:
         "def check(**named):\n"
         "    report = judge(**named)\n"
         "    first, *others = report.gates\n"
-        "    unjudged = replace(first, verdict=Verdict.NOT_JUDGED)\n"
+        "    unjudged = replace(first, decision=replace(first.decision, verdict=Verdict.NOT_JUDGED))\n"
         "    return replace(report, verdict=Verdict.NOT_JUDGED, gates=[unjudged, *others])\n"
         "rankgate.api.check = check\n"
     )
