@@ -293,3 +293,12 @@ def test_repeats_are_averaged_as_values_and_never_by_majority() -> None:
 def test_a_query_that_the_run_lacks_is_no_refusal_and_no_faithful_answer() -> None:
     found = {name: scored(name, others=2).values[judged(name).name][1:] for name in ("faithfulness", "answered_rate")}
     assert found == {"faithfulness": [None, None], "answered_rate": [0.0, 0.0]}
+
+
+def test_every_metric_of_answers_states_which_wrong_answers_it_sees() -> None:
+    """`validate` warns of those that no gate sees: a metric that forgot its own would be read as one that sees none."""
+    of_answers = [family for family in families() if family.kind is Kind.ANSWER]
+    assert len(of_answers) > 10
+    assert [family.key for family in of_answers if not hasattr(family, "sees")] == []
+    judged = [family for family in of_answers if issubclass(family, JudgedMetric)]
+    assert [family.key for family in judged if not hasattr(family, "claims")] == []

@@ -38,11 +38,6 @@ from rankgate.model.scores import MatchedQuery, Scores
 from rankgate.model.values import TOLERANCE, Details, RunField, Verdict
 
 MAX_CLAIMS, LONGEST_CLAIM = 5, 300  # of a question; characters
-_OF_CLAIMS = ("faithfulness", "unfaithful_rate")  # undefined for an answer that asserts nothing
-_RECALLS = ("claim_recall", "vital_claim_recall", "factual_correctness")
-# The verdicts on claims that a metric counts; others rest on more than claims and passages.
-_COUNTS = {"context_recall": VerdictKind.GOLD_IN_CONTEXT}
-_COUNTS |= {**dict.fromkeys(_OF_CLAIMS, VerdictKind.SUPPORT), **dict.fromkeys(_RECALLS, VerdictKind.GOLD_IN_ANSWER)}
 _LEAST_GONE = (Place.IN_CONTEXT, Place.REWRITTEN, Place.BEYOND, Place.GONE)
 _RECALL = ContextRecall()
 
@@ -59,7 +54,7 @@ def answer_changes(
     for gate in sorted(judged, key=lambda gate: (gate.verdict is not Verdict.FAIL, gate.verdict is not Verdict.WARN)):
         for loss in _losses(by_name[gate.metric], now, before) if before else ():
             losses.setdefault(loss.query_id, loss)
-    of_claims = dict.fromkeys(gate.metric for gate in judged if gate.metric in _OF_CLAIMS)
+    of_claims = dict.fromkeys(gate.metric for gate in judged if _claims_of(by_name[gate.metric]) is VerdictKind.SUPPORT)
     silent = _silent(tuple(of_claims), now, before)
     unsupported = _unsupported(now) if of_claims else []
     return AnswerChanges(silent, worse=len(losses), losses=[*losses.values()], unsupported=unsupported)
@@ -128,8 +123,12 @@ def _stage(metric: Metric, new: MatchedQuery | None, old: MatchedQuery | None) -
         return Stage.RETRIEVAL
     if _asserts(old) and _asserts(new) is False:
         return Stage.REFUSAL
-    of_answer = _COUNTS.get(metric.key) in (VerdictKind.SUPPORT, VerdictKind.GOLD_IN_ANSWER)
+    of_answer = _claims_of(metric) in (VerdictKind.SUPPORT, VerdictKind.GOLD_IN_ANSWER)
     return Stage.GENERATOR if of_answer and None not in (recall, before) else None
+
+
+def _claims_of(metric: Metric) -> VerdictKind | None:
+    return metric.claims if isinstance(metric, JudgedMetric) else None
 
 
 def _recall(query: MatchedQuery | None) -> float | None:
@@ -152,7 +151,8 @@ def _claims(metric: JudgedMetric, new: MatchedQuery, old: MatchedQuery) -> list[
     A gold claim is the same on both sides, and listed where it had support. A claim of an answer is looked for among
     those of the baseline's, whatever the case and the full stop.
     """
-    want, sign = _COUNTS.get(metric.key), metric.direction.sign
+    want = metric.claims
+    sign = metric.direction.sign
     pairs = [*zip(_verdicts(new), _verdicts(old), strict=False)]
     if want is None or not pairs:
         return []

@@ -19,7 +19,7 @@ from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.estimates import best_possible, is_rate
 from rankgate.metrics.matching import match
 from rankgate.metrics.tags import segments_of
-from rankgate.model.answers import Advisory, VerdictKind, has_labels
+from rankgate.model.answers import Advisory, AnswerFlaw, VerdictKind, has_labels
 from rankgate.model.gate_result import Detectable, GateResult
 from rankgate.model.judge_words import advisory_text, labels_text
 from rankgate.model.values import TOLERANCE, Direction, Evidence, Gold, Ranking, Sample, Unit
@@ -37,18 +37,6 @@ if TYPE_CHECKING:
 MAX_NAMED, MAX_UNREAD = 3, 6
 PART = 0.2  # of its value: a loss that a gate should see
 NEUTRAL = 0.025  # of the queries are lost, and as many won; also the share of such changes that may be blocked
-
-_BY_GOLD = {"claim_recall", "vital_claim_recall", "factual_correctness", "answer_contains", "exact_match", "token_f1"}
-_SILENT = {"answered_rate", "answer_relevancy", *_BY_GOLD}
-# Ways in which answers go wrong, and the metrics that see each.
-_WRONG_ANSWERS: Mapping[str, set[str]] = {
-    "empty or missing": {"given_rate", *_SILENT},
-    "refusals in words": _SILENT,
-    "copies of the question": _SILENT,
-    "the same for all questions": {"faithfulness", "unfaithful_rate", "answer_relevancy", *_BY_GOLD},
-    "cut off": _BY_GOLD,
-    "in another language": {"answer_contains", "exact_match", "token_f1"},
-}
 
 
 def gold_facts(gold: Gold) -> list[str]:
@@ -166,19 +154,19 @@ def gate_facts(criteria: Criteria, gold: Gold, rankings: Sequence[Ranking]) -> l
 
 def unseen_answers(criteria: Criteria, judges: Mapping[str, Judge]) -> list[str]:
     """Answers that go wrong in a way that no gate which may block is known to see; `judges` by metric."""
-    may_block = [
-        gate.metric.key
-        for gate in criteria.gates
-        if gate.blocks and (gate.metric.name not in judges or judges[gate.metric.name].units.may_block(gate))
-    ]
-    sees = {
-        *may_block,
-        *("given_rate" for gate in criteria.gates if gate.blocks and isinstance(gate.metric, AnsweredRate)),
-    }
-    unseen = [kind for kind, metrics in _WRONG_ANSWERS.items() if not sees & metrics]
+    sees: set[AnswerFlaw] = set()
+    asks_rubric = False
+    for gate in criteria.gates:
+        metric = gate.metric
+        if gate.blocks and isinstance(metric, AnsweredRate):
+            sees.add(AnswerFlaw.EMPTY)  # which takes no judge
+        if gate.blocks and (metric.name not in judges or judges[metric.name].units.may_block(gate)):
+            sees |= getattr(metric, "sees", frozenset())
+            asks_rubric = asks_rubric or isinstance(metric, Rubric)
+    unseen = [flaw.value for flaw in AnswerFlaw if flaw not in sees]
     if not unseen:
         return []
-    also = ", unless a rubric asks for that" if "rubric" in sees else ""
+    also = ", unless a rubric asks for that" if asks_rubric else ""
     where = "docs/judge.md, “Answers that go wrong”, says which gates do"
     return [f"no gate that may block sees answers that are {', '.join(unseen)}{also}; {where}"]
 

@@ -14,6 +14,7 @@ from rankgate.metrics.lines import LineMetric
 from rankgate.model.answers import (
     NO_VERDICT,
     Addressing,
+    AnswerFlaw,
     AnswerState,
     AnswerVerdicts,
     Entailment,
@@ -34,8 +35,14 @@ Noise = Literal["irrelevant", "relevant"]  # which passages a wrong claim rests 
 
 
 class JudgedMetric(LineMetric, frozen=True, kw_only=True):
-    """A metric by a judge's verdicts on an answer; where it is asked several times the mean of the values."""
+    """A metric by a judge's verdicts on an answer; where it is asked several times the mean of the values.
 
+    Each metric states what it `sees` of answers that go wrong, and the verdicts on `claims` that it counts, None where
+    it rests on more than claims and passages.
+    """
+
+    sees: ClassVar[frozenset[AnswerFlaw]]
+    claims: ClassVar[VerdictKind | None]
     asks: ClassVar[frozenset[VerdictKind]] = frozenset()
     kind: ClassVar[Kind] = Kind.ANSWER
     spread: ClassVar[float | None] = sum(SPREADS) / 2
@@ -109,6 +116,8 @@ class Faithfulness(JudgedMetric, frozen=True, kw_only=True):
     aliases: ClassVar[tuple[str, ...]] = ("groundedness",)
     formula: ClassVar[str] = "supported claims / claims of the answer"
     asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.SUPPORT})
+    sees: ClassVar[frozenset[AnswerFlaw]] = frozenset({AnswerFlaw.SAME})
+    claims: ClassVar[VerdictKind | None] = VerdictKind.SUPPORT
     plain: ClassVar[str] = "share of the answers' claims that the passages support"
 
     def value(self, verdicts: AnswerVerdicts) -> float | None:
@@ -127,6 +136,8 @@ class UnfaithfulRate(JudgedMetric, frozen=True, kw_only=True):
     direction: ClassVar[Direction] = Direction.LOWER
     worst: ClassVar[float | None] = 1.0
     asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.SUPPORT})
+    sees: ClassVar[frozenset[AnswerFlaw]] = frozenset({AnswerFlaw.SAME})
+    claims: ClassVar[VerdictKind | None] = VerdictKind.SUPPORT
     plain: ClassVar[str] = "share of answers with a claim that no passage supports"
 
     def value(self, verdicts: AnswerVerdicts) -> float | None:
@@ -144,6 +155,8 @@ class AnsweredRate(JudgedMetric, frozen=True, kw_only=True):
     key: ClassVar[str] = "answered_rate"
     formula: ClassVar[str] = "1 if the answer asserts something, else 0"
     asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.STATE})
+    sees: ClassVar[frozenset[AnswerFlaw]] = frozenset({AnswerFlaw.EMPTY, AnswerFlaw.REFUSAL, AnswerFlaw.COPY})
+    claims: ClassVar[VerdictKind | None] = None
     plain: ClassVar[str] = "share of answerable questions whose answer asserts something"
 
     def value(self, verdicts: AnswerVerdicts) -> float | None:
@@ -165,6 +178,8 @@ class AbstainedRate(JudgedMetric, frozen=True, kw_only=True):
     key: ClassVar[str] = "abstained_rate"
     formula: ClassVar[str] = "1 if the answer abstains, else 0"
     asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.STATE})
+    sees: ClassVar[frozenset[AnswerFlaw]] = frozenset()
+    claims: ClassVar[VerdictKind | None] = None
     gold_keys: ClassVar[tuple[str, ...]] = ("metadata.no_answer",)
     plain: ClassVar[str] = "share of unanswerable questions for which the system abstains"
 
@@ -188,6 +203,8 @@ class ClaimRecall(GoldClaimMetric, frozen=True, kw_only=True):
     aliases: ClassVar[tuple[str, ...]] = ("nugget_recall",)
     formula: ClassVar[str] = "gold claims that the answer supports / gold claims"
     asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.GOLD_IN_ANSWER})
+    sees: ClassVar[frozenset[AnswerFlaw]] = frozenset(AnswerFlaw) - {AnswerFlaw.LANGUAGE}
+    claims: ClassVar[VerdictKind | None] = VerdictKind.GOLD_IN_ANSWER
     plain: ClassVar[str] = "share of what a right answer must say that the answers say"
 
     def value(self, verdicts: AnswerVerdicts) -> float | None:
@@ -235,6 +252,8 @@ class FactualCorrectness(GoldClaimMetric, frozen=True, kw_only=True):
     formula: ClassVar[str] = "(1 + β²) p r / (β² p + r), p of the answer's claims, r of the gold's"
     unit: ClassVar[Unit] = Unit.SCORE
     asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.CORRECTNESS, VerdictKind.GOLD_IN_ANSWER})
+    sees: ClassVar[frozenset[AnswerFlaw]] = frozenset(AnswerFlaw) - {AnswerFlaw.LANGUAGE}
+    claims: ClassVar[VerdictKind | None] = VerdictKind.GOLD_IN_ANSWER
     plain: ClassVar[str] = "how far the answers state the reference's facts and no others, 1 = exactly"
 
     def __post_init__(self) -> None:
@@ -270,6 +289,8 @@ class NoiseSensitivity(JudgedMetric, frozen=True, kw_only=True):
     asks: ClassVar[frozenset[VerdictKind]] = frozenset(
         {VerdictKind.SUPPORT, VerdictKind.CORRECTNESS, VerdictKind.GOLD_IN_CONTEXT}
     )
+    sees: ClassVar[frozenset[AnswerFlaw]] = frozenset()
+    claims: ClassVar[VerdictKind | None] = None
     gold_keys: ClassVar[tuple[str, ...]] = ("metadata.claims",)
     plain: ClassVar[str] = "share of the answers' claims that are wrong and come from the passages"
 
@@ -297,6 +318,8 @@ class AnswerRelevancy(JudgedMetric, frozen=True, kw_only=True):
     formula: ClassVar[str] = "1, 0.5 or 0 as the answer addresses the question"
     unit: ClassVar[Unit] = Unit.SCORE
     asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.ADDRESS})
+    sees: ClassVar[frozenset[AnswerFlaw]] = frozenset(AnswerFlaw) - {AnswerFlaw.CUT, AnswerFlaw.LANGUAGE}
+    claims: ClassVar[VerdictKind | None] = None
     plain: ClassVar[str] = "how far the answers address the questions, 1 = fully"
 
     def value(self, verdicts: AnswerVerdicts) -> float | None:
@@ -326,6 +349,8 @@ class Rubric(JudgedMetric, frozen=True, kw_only=True):
     alone: ClassVar[str | None] = "criterion"
     formula: ClassVar[str] = "1 if the answer meets the criterion, else 0"
     asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.RUBRICS})
+    sees: ClassVar[frozenset[AnswerFlaw]] = frozenset()
+    claims: ClassVar[VerdictKind | None] = None
     plain: ClassVar[str] = "share of answers that meet a criterion in words"
 
     def value(self, verdicts: AnswerVerdicts) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rankgate.metrics.answers import RELEVANT, GoldClaimMetric, JudgedMetric, rests_on, share_supported, supports
-from rankgate.model.answers import AnswerVerdicts, VerdictKind
+from rankgate.model.answers import AnswerFlaw, AnswerVerdicts, VerdictKind
 from rankgate.model.values import Unit
 
 
@@ -19,6 +19,8 @@ class ContextRecall(GoldClaimMetric, frozen=True, kw_only=True):
     key: ClassVar[str] = "context_recall"
     formula: ClassVar[str] = "gold claims that the context supports / gold claims"
     asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.GOLD_IN_CONTEXT})
+    sees: ClassVar[frozenset[AnswerFlaw]] = frozenset()
+    claims: ClassVar[VerdictKind | None] = VerdictKind.GOLD_IN_CONTEXT
     plain: ClassVar[str] = "share of what a right answer must say that the passages say"
 
     def value(self, verdicts: AnswerVerdicts) -> float | None:
@@ -36,6 +38,8 @@ class ContextPrecision(JudgedMetric, frozen=True, kw_only=True):
     key: ClassVar[str] = "context_precision"
     formula: ClassVar[str] = "mean over the relevant passages of precision at their rank"
     asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.RELEVANCE})
+    sees: ClassVar[frozenset[AnswerFlaw]] = frozenset()
+    claims: ClassVar[VerdictKind | None] = None
     unit: ClassVar[Unit] = Unit.SCORE
     plain: ClassVar[str] = "how high the relevant passages stand among those shown, 1 = on top"
 
@@ -59,6 +63,8 @@ class ContextUtilization(JudgedMetric, frozen=True, kw_only=True):
     key: ClassVar[str] = "context_utilization"
     formula: ClassVar[str] = "passages that a supported claim rests on / passages"
     asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.SUPPORT})
+    sees: ClassVar[frozenset[AnswerFlaw]] = frozenset()
+    claims: ClassVar[VerdictKind | None] = None
     plain: ClassVar[str] = "share of the passages that the answers use"
 
     def value(self, verdicts: AnswerVerdicts) -> float | None:
@@ -79,6 +85,8 @@ class CitationPrecision(JudgedMetric, frozen=True, kw_only=True):
     key: ClassVar[str] = "citation_precision"
     formula: ClassVar[str] = "citations that support a claim / citations"
     asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.SUPPORT})
+    sees: ClassVar[frozenset[AnswerFlaw]] = frozenset()
+    claims: ClassVar[VerdictKind | None] = None
     plain: ClassVar[str] = "share of the citations that support what the answers say"
 
     def value(self, verdicts: AnswerVerdicts) -> float | None:
@@ -97,6 +105,8 @@ class CitationRecall(JudgedMetric, frozen=True, kw_only=True):
     key: ClassVar[str] = "citation_recall"
     formula: ClassVar[str] = "claims that a cited passage supports / claims"
     asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.SUPPORT})
+    sees: ClassVar[frozenset[AnswerFlaw]] = frozenset()
+    claims: ClassVar[VerdictKind | None] = None
     plain: ClassVar[str] = "share of the answers' claims that a cited passage supports"
 
     def value(self, verdicts: AnswerVerdicts) -> float | None:

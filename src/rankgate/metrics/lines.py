@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from msgspec.structs import force_setattr
 
 from rankgate.metrics.base import BaseMetric, Cutoff, Kind
+from rankgate.model.answers import AnswerFlaw
 from rankgate.model.scores import MatchedQuery
 from rankgate.model.values import Details, Direction, RunField, Unit
 from rankgate.statistics.quantiles import quantile as empirical_quantile
@@ -66,6 +67,7 @@ class GivenRate(LineMetric, frozen=True, kw_only=True):
     """
 
     key: ClassVar[str] = "given_rate"
+    sees: ClassVar[frozenset[AnswerFlaw]] = frozenset({AnswerFlaw.EMPTY})
     formula: ClassVar[str] = "1 if there is an answer, neither empty nor abstained, else 0"
     kind: ClassVar[Kind] = Kind.ANSWER
     reads: ClassVar[frozenset[RunField]] = frozenset({RunField.ANSWER})

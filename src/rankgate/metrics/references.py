@@ -10,6 +10,7 @@ from unicodedata import category
 from rankgate.metrics.base import Kind
 from rankgate.metrics.lines import LineMetric
 from rankgate.metrics.texts import primary, stands_in
+from rankgate.model.answers import AnswerFlaw
 from rankgate.model.scores import MatchedQuery
 from rankgate.model.values import RunField, Unit
 
@@ -27,6 +28,7 @@ class AnswerContains(LineMetric, frozen=True, kw_only=True):
     """
 
     key: ClassVar[str] = "answer_contains"
+    sees: ClassVar[frozenset[AnswerFlaw]] = frozenset(AnswerFlaw)
     aliases: ClassVar[tuple[str, ...]] = ("string_present",)
     formula: ClassVar[str] = "1 if a reference occurs in the answer, else 0"
     kind: ClassVar[Kind] = Kind.ANSWER

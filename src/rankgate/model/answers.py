@@ -20,6 +20,17 @@ def has_labels(metric: str) -> bool:
     return metric in LABELLED or metric.startswith("rubric(")
 
 
+class AnswerFlaw(Enum):
+    """A way in which all answers of a run can go wrong, in the words for it."""
+
+    EMPTY = "empty or missing"
+    REFUSAL = "refusals in words"
+    COPY = "copies of the question"
+    SAME = "the same for all questions"
+    CUT = "cut off"
+    LANGUAGE = "in another language"
+
+
 class UnjudgedKind(Enum):
     """Why there is no verdict."""
 
