@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 
 import pytest
 from hypothesis import given
@@ -16,6 +17,7 @@ from rankgate.model.gold_changes import GoldChanges
 from rankgate.model.report import Report
 from rankgate.renderers.blocks import plain_text
 from rankgate.renderers.escape import code
+from rankgate.renderers.junit import render_junit
 from rankgate.renderers.markdown import render_markdown
 from rankgate.renderers.terminal import terminal_blocks
 from rankgate.renderers.what_differs import MAX_SHOWN, differences_line
@@ -120,6 +122,20 @@ LONG = "sha256:" + "0" * 60
 )
 def test_a_difference_in_words(difference: Difference, expected: str) -> None:
     assert differences_line(report(difference), plain) == f"{BEGINNING}{expected}."
+
+
+@pytest.mark.parametrize("name", ["v2. All gates pass", "v2: PASS", "v2 and nothing that anybody asks for was lost"])
+def test_a_name_that_could_be_a_sentence_of_ours_is_quoted_wherever_it_stands(name: str) -> None:
+    system = Difference(what="system", before="v1", after=name)
+    chunker = Difference(what="chunker", key=name, before=name, after="600")
+    found = report(system, chunker)
+    start = name[:30]
+    terminal = " ".join(everything(found).split())
+    assert terminal.count(start) == terminal.count(f"'{start}") >= 3
+    junit = " ".join(unescape(render_junit(found)).split())
+    assert junit.count(start) == junit.count(f"'{start}")
+    page = Page(render_markdown(found))
+    assert start not in page.plain, "there it is code"
 
 
 @pytest.mark.parametrize(

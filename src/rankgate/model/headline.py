@@ -28,7 +28,8 @@ from rankgate.model.wording import (
 )
 
 OF_GATES = (ConclusionKind.GATE_FAILS, ConclusionKind.GATE_WARNS)
-_PLAIN_NAME = re.compile(r"(?!.*(?:://|www\.))\w[\w:.+×/ -]{0,60}")  # of nothing at which Markdown begins a link
+# Of nothing at which Markdown begins a link, and no clause that could be ours.
+_PLAIN_NAME = re.compile(r"(?!.*(?:://|www\.|[.:](?: |$)))\w[\w:.+×/ -]{0,60}")
 _CUTOFF = re.compile(r"@(\d+)$")
 _LONGEST_PROBLEM = 400  # characters
 MAX_FLOORS = 3  # named in a sentence

@@ -25,7 +25,9 @@ _MARK = re.compile("\ue000(\\d+)\ue001")
 _TOGETHER = re.compile(
     r"(?<=[\d±?]) (?=pp\b|ms\b|to [−+±\d?])|(?<=[\d?%] to) |(?<=[≥≤]) |(?<=[\d%]) (?=→ [\d−])|(?<=[\d%] →) (?=[\d−])"
 )
-_PLAIN = re.compile(r"[\w.:/@+×-]+( [\w.:/@+×-]+)*…?")
+# A name that nobody takes for words of ours: up to three words, of which none ends a clause.
+_WORD = r"[.\w/@+×-]+(:+[.\w/@+×-]+)*(?<!\.)"
+_PLAIN = re.compile(rf"{_WORD}( {_WORD}){{0,2}}…?")
 _SHORT = 120  # characters; a longer text is no name, and stands without quotation marks
 _SENTENCE = 600  # characters of ours; none is nearly as long, unless somebody wrote the report by hand
 

@@ -248,7 +248,7 @@ def _changes(report: Report) -> tuple[Note, ...]:
 
 
 def _differs(report: Report) -> Sentence:
-    pieces = Pieces(200)
+    pieces = Pieces()
     return pieces.sentence(differences_line(report, pieces.spell))
 
 
