@@ -358,7 +358,7 @@ def test_the_documentation_names_every_field_of_the_view_and_its_example_renders
     words = (View, Row, Rows, Note, Next, History, Lost, Document, LostAnswer, Parts, Part, PartValue, Origin, Link)
     structs = (*words, Permission)
     assert set(fields) == {name for each in structs for name in each.__struct_fields__} - {"left_out", "more_changes"}
-    (example,) = re.findall(r"```jinja\n(.*?)```", text, re.DOTALL)
+    (example,) = re.findall(r"```jinja title=\"\S+\"\n(.*?)```", text, re.DOTALL)
     assert templates.render(example).splitlines() == [
         "# Search quality: FAIL",
         "",
