@@ -1049,3 +1049,33 @@ def test_a_line_answers_the_text_that_it_states(repository: Path, change: Act, m
         lines = [each for each in kept if TEXT_KEY in each or '"q4"' not in each]
         Path("run.jsonl").write_text("\n".join([*lines, json.dumps(line)]) + "\n")
     assert judged().verdict is verdict, told(judged())
+
+
+REWORDED = all_of(*(edit(f"what is {query}?", f"what was {query}?", "gold.yaml") for query in ("q1", "q2")))
+
+
+@pytest.mark.parametrize("on_github", [True, False])
+@pytest.mark.parametrize("change", [without("q1", "q2"), REWORDED])
+def test_of_a_run_without_texts_the_cause_is_true_and_the_remedy_is_there(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, change: Act, *, on_github: bool
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", str(on_github).lower())
+    change()
+    commit()
+    run(texts=False)()
+    report = judged()
+    assert report.verdict is FAIL
+    findings = [each.finding for each in report.diagnosis]
+    assert "are not answered: the run states no text, or another one, in their lines" in findings[0]
+    assert not any("no results" in each for each in findings)
+    assert ("the label `rankgate: accept change`" in told(report)) is on_github
+    assert ("can check once without `--base`" in told(report)) is not on_github
+
+
+def test_of_a_run_without_texts_all_questions_may_be_reworded(repository: Path) -> None:
+    edit("what is q", "what was q", "gold.yaml")()
+    commit()
+    run(texts=False)()
+    report = judged()
+    assert report.verdict is NOT_JUDGED
+    assert "no line of the run states the text that gold.yaml at main" in told(report)

@@ -164,6 +164,7 @@ def test_a_legitimate_change(
     repository: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, name: str
 ) -> None:
     change = LEGITIMATE[name]
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
     report = after(change._replace(right=True), monkeypatch)
     assert (report.verdict, change.words in told(report)) == (change.verdict, True), told(report)
     screen = first_screen(Path("../comment.md").read_text())

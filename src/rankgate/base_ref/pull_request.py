@@ -94,6 +94,7 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
             head_verdict=by_head.verdict,
             introduced=commits.introduced,
             accepted_by=self.accepted_by,
+            on_github=os.environ.get("GITHUB_ACTIONS") == "true",
         )
         base, head, shared = commits.base, commits.head, commits.shared
         if base is None or head is None or shared is None:

@@ -208,7 +208,7 @@ def runs_of(inputs: Inputs, criteria: Criteria, plan: Plan, gold: Gold) -> Sourc
         refuse_failed(run.path, untrusted=inputs.untrusted_run)
         if inputs.run is None and (name := not_recorded(criteria)):
             raise bad_input("is not recorded yet", file=name, kind=ProblemKind.NOT_RECORDED)
-    candidate = candidate_run(inputs.run, criteria, untrusted=inputs.untrusted_run, gold=gold)
+    candidate = candidate_run(inputs.run, criteria, untrusted=inputs.untrusted_run)
     return Sources(candidate, accepted_run(inputs, criteria, deepest=deepest_cutoff(plan, gold)))
 
 

@@ -49,7 +49,10 @@ _COUNTED = {
     Cause.LOWER: "still list{s} one that fell below the first {k}",
 }
 _PLACES = {"no_result": "without a result", "gone": "without it in the list", "lower": "with it below the first {k}"}
-_ONE, _MANY = {"s": "s", "their": "its", "have": "has"}, {"s": "", "their": "their", "have": "have"}
+# Of questions whose text the pull request changed or removed.
+_UNANSWERED = "{are} not answered: the run states no text, or another one, in {their} line{s_of_many}"
+_ONE = {"s": "s", "their": "its", "have": "has", "are": "is", "s_of_many": ""}
+_MANY = {"s": "", "their": "their", "have": "have", "are": "are", "s_of_many": "s"}
 
 
 def diagnose(
@@ -145,7 +148,12 @@ def _counted(case: Case) -> list[Diagnosis]:
     texts: list[str] = []
     for fate, words in _COUNTED.items():
         if count := fates[fate]:
-            texts.append(f"{count:,} {words.format(k=first_k(case.metric), **(_ONE if count == 1 else _MANY))}")
+            number = _ONE if count == 1 else _MANY
+            unanswered = len(case.unasked) if fate is Cause.NO_RESULT else 0
+            if count > unanswered:
+                texts.append(f"{count - unanswered:,} {words.format(k=first_k(case.metric), **number)}")
+            if unanswered:
+                texts.append(f"{unanswered:,} {_UNANSWERED.format(**number)}")
     if not texts:
         return []
     text = f"of the {len(case.worse):,} questions that got worse {', '.join(texts)}"
@@ -156,7 +164,16 @@ def _counted(case: Case) -> list[Diagnosis]:
 
 
 def _of_all(fate: Cause, case: Case) -> str:
-    return _those(len(case.worse), case, "", _KNOWN[fate].format(k=first_k(case.metric), **_MANY))
+    return _those(len(case.worse), case, "", _known(fate, case, _MANY))
+
+
+def _known(fate: Cause, case: Case, number: Mapping[str, str]) -> str:
+    """What became of these questions; a line that does not answer the gold set's text is no list without a result."""
+    words = _KNOWN[fate]
+    if fate is Cause.NO_RESULT and case.unasked:
+        without = {query for query, each in case.worse.items() if each is fate}
+        words = _UNANSWERED if without <= case.unasked else f"{words}, or {_UNANSWERED}"
+    return words.format(k=first_k(case.metric), **number)
 
 
 def _tag_of_most(case: Case) -> TagShare | None:
@@ -250,8 +267,8 @@ def _of_lists(
         return findings
     fates = Counter(case.worse.values())
     fate = max(fates, key=lambda each: (fates[each], -list(Cause).index(each)))
-    one = _KNOWN[fate].format(k=first_k(case.metric), **_ONE)
-    many = _KNOWN[fate].format(k=first_k(case.metric), **_MANY)
+    one = _known(fate, case, _ONE)
+    many = _known(fate, case, _MANY)
     queries = [query for query, each in case.worse.items() if each is fate]
     tag = _tag_of(queries, case, candidate, baseline)
     numbers = {"worse": len(case.worse), **{each.value: count for each, count in fates.items()}}

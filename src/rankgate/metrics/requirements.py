@@ -79,6 +79,9 @@ def require_gold_queries(scores: Scores, name: str, gold: Gold) -> None:
     """
     if len(scores.missing) < len(scores.query_ids):
         return
+    if scores.unasked and scores.listed:
+        message = f"no line of the run states the text that {gold.name} has of its question"
+        raise bad_input(f"{message}; record it again, or have its lines state the texts", file=name)
     wanted = ", ".join(map(shown, scores.query_ids[:3]))
     present = ", ".join(map(shown, scores.unknown_queries[:3])) or "no query at all"
     message = f"the run has none of the {len(scores.query_ids)} gold questions: {gold.name} has {wanted}, the run has "

@@ -148,7 +148,7 @@ class BaseSide(msgspec.Struct, frozen=True, kw_only=True):
     value is lower; `own_labels` are there where the base's labels are stale; `acceptances_changed` what it did to
     the base's log of acceptances, whose anchor was accepted on the day `anchor`. `gold_supplied` says that the gold
     set is no file of the base, `values_brought` that the pull request changes files of values that judge it, and
-    `run_brought` that it changes the file of the run.
+    `run_brought` that it changes the file of the run. Labels are read where the check is `on_github`.
     """
 
     ref: str
@@ -174,6 +174,7 @@ class BaseSide(msgspec.Struct, frozen=True, kw_only=True):
     gold_supplied: bool = False
     values_brought: bool = False
     run_brought: bool = False
+    on_github: bool = False
 
     @property
     def commit(self) -> Commit:

@@ -10,6 +10,7 @@ from rankgate.model.waiver_use import ACCEPT_CHANGE, SetLabel, Standing
 from rankgate.model.wording import count_text, value_text
 
 _BY_LABEL = f"if it is meant, a person who may write can accept that with the label `{ACCEPT_CHANGE}`"
+_WITHOUT_BASE = "if it is meant, a person who may merge can check once without `--base`, and merge by that"
 _BASELINES = {
     "added": "The base has no baseline yet: the pull request's own counts once it is merged.",
     "replaced": "The pull request replaces the baseline: the base's decides, its own counts once it is merged.",
@@ -64,15 +65,15 @@ def failures_of(base: BaseSide) -> list[str]:
         return []
     failures: list[str] = []
     if base.baseline_changed == "deleted":
-        failures.append(f"the pull request deletes the baseline; {_BY_LABEL}")
+        failures.append(f"the pull request deletes the baseline; {_remedy(base)}")
     if base.acceptances_changed == "log":
         what = "the pull request changes or removes acceptances that the base has, whose log only grows"
-        failures.append(f"{what}; {_BY_LABEL}")
+        failures.append(f"{what}; {_remedy(base)}")
     if base.baseline_short:
         what = "the baseline that the pull request brings has fewer than half of the base's questions"
-        failures.append(f"{what}; {_BY_LABEL}")
+        failures.append(f"{what}; {_remedy(base)}")
     if base.baseline_verdict is not None and blocks(base.baseline_verdict):
-        failures.append(f"the baseline that the pull request brings does not hold by the base's files; {_BY_LABEL}")
+        failures.append(f"the baseline that the pull request brings does not hold by the base's files; {_remedy(base)}")
     return failures
 
 
@@ -120,11 +121,17 @@ def notes_of(base: BaseSide) -> list[str]:
     if milder and blocks(base.base_verdict or base.head_verdict) and base.accepted_by is None:
         through = ", ".join(_let_through(base))
         lets = f"; it would let through: {through}" if through else ""
-        notes.append(f"{_BY_LABEL[0].upper()}{_BY_LABEL[1:]}{lets}.")
+        remedy = _remedy(base)
+        notes.append(f"{remedy[0].upper()}{remedy[1:]}{lets}.")
     if base.accepted_by is not None and base.base_verdict is not None:
         lets = "lets through what blocks" if blocks(base.base_verdict) else "was not needed: nothing blocks"
         notes.append(f"The label `{ACCEPT_CHANGE}` {lets} by the base's files.")
     return notes
+
+
+def _remedy(base: BaseSide) -> str:
+    """Who can let a change pass that the base's files fail, where the check runs."""
+    return _BY_LABEL if base.on_github else _WITHOUT_BASE
 
 
 def _let_through(base: BaseSide) -> list[str]:
