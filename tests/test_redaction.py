@@ -14,7 +14,7 @@ from rankgate.baselines.stores import store_for
 from rankgate.criteria import InputFile
 from rankgate.criteria.runs import AcceptedRun
 from rankgate.errors import Problem, RankgateError, redacted, redacted_text
-from rankgate.readers.mapping import FieldMap
+from rankgate.readers.field_map import FieldMap
 
 # Around `hunter`, which nothing else here is called: whatever signs a password may have, and those that end one.
 signs = st.text(st.sampled_from("a:@/?#%&=+~!$'()*,;[]{}.…é"), max_size=8)

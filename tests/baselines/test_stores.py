@@ -12,8 +12,8 @@ from rankgate.criteria import InputFile
 from rankgate.criteria.runs import AcceptedRun
 from rankgate.errors import Problem, RankgateError
 from rankgate.model.values import Details, RunField
+from rankgate.readers.field_map import FieldMap
 from rankgate.readers.formats import RUN_FORMATS
-from rankgate.readers.mapping import FieldMap
 
 RUN = '{"query_id": 7, "system": "bm25", "topk": [{"rank": 1, "chunk_id": "a"}], "latency_ms": {"retrieve": 5}}\n'
 

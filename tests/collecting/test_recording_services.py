@@ -32,8 +32,9 @@ from rankgate.collecting.retriever import CallError
 from rankgate.collecting.services import Command, HttpService
 from rankgate.collecting.workers import Question
 from rankgate.model.values import RunField
+from rankgate.readers.field_map import FieldMap
 from rankgate.readers.mapped import answer_line
-from rankgate.readers.mapping import FieldMap, Finder
+from rankgate.readers.mapping import Finder
 
 TOKEN = "s3cr3t/+token\\value"  # noqa: S105 -- of nobody; JSON escapes some of it
 HITS = {

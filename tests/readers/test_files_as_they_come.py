@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from rankgate.errors import RankgateError
+from rankgate.readers.field_map import FieldMap
 from rankgate.readers.formats import read_gold, read_run
-from rankgate.readers.mapping import FieldMap
 from rankgate.readers.scores import read_scores
 
 ROWS: list[dict[str, Any]] = [

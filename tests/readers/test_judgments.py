@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import rankgate
 from rankgate.errors import RankgateError
 from rankgate.model.values import Sample
+from rankgate.readers.field_map import FieldMap
 from rankgate.readers.formats import read_gold, read_run
-from rankgate.readers.mapping import FieldMap
 from rankgate.readers.untrusted import refuse_large_gold
 
 Gains = dict[str, dict[str, float]]

@@ -15,8 +15,9 @@ from rankgate.criteria.runs import candidate_run
 from rankgate.errors import RankgateError
 from rankgate.gates.validation import validate
 from rankgate.model.values import Details, Item, Ranking, RunField
+from rankgate.readers.field_map import FieldMap
 from rankgate.readers.formats import read_run
-from rankgate.readers.mapping import MISSING, FieldMap, look_up, names_of
+from rankgate.readers.mapping import MISSING, look_up, names_of
 from rankgate.readers.run_shapes import ANSWER_KEYS
 
 EVERYTHING = frozenset(RunField) - {RunField.TRAFFIC}

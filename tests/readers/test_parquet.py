@@ -15,8 +15,8 @@ import rankgate
 from rankgate import pip_install
 from rankgate.errors import RankgateError
 from rankgate.model.values import Details, Item, Ranking, RunField
+from rankgate.readers.field_map import FieldMap
 from rankgate.readers.formats import read_gold, read_run
-from rankgate.readers.mapping import FieldMap
 from rankgate.readers.parquet import opened
 from rankgate.readers.source import open_source
 

@@ -20,8 +20,8 @@ from rankgate.metrics.scoring import score
 from rankgate.model.values import Gold, Ranking, RunField
 from rankgate.readers import run_lines
 from rankgate.readers.corpus import read_corpus
+from rankgate.readers.field_map import FieldMap
 from rankgate.readers.formats import GOLD_FORMATS, MAPPED_FORMATS, RUN_FORMATS, read_gold, read_run
-from rankgate.readers.mapping import FieldMap
 from rankgate.readers.per_query import read_values
 from rankgate.readers.run_shapes import to_ranking
 from rankgate.readers.scores import read_scores

@@ -10,8 +10,8 @@ import yaml
 
 from rankgate.criteria import load_criteria
 from rankgate.model.values import RunField
+from rankgate.readers.field_map import FieldMap
 from rankgate.readers.formats import read_gold, read_run
-from rankgate.readers.mapping import FieldMap
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "formats.md").read_text(encoding="utf-8")
 TABLE = PAGE.partition("### Maps for files of other tools\n")[2].partition("\n## ")[0]

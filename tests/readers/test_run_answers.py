@@ -19,8 +19,8 @@ from rankgate.model.scores import MatchedQuery
 from rankgate.model.values import CONTEXT_DEPTH, Details, Generated, Gold, Item, Ranking, RunField, Sample
 from rankgate.readers import untrusted
 from rankgate.readers.base import Run
+from rankgate.readers.field_map import FieldMap
 from rankgate.readers.formats import read_run
-from rankgate.readers.mapping import FieldMap
 from rankgate.readers.run_lines import read_jsonl_quickly
 from rankgate.readers.untrusted import read_untrusted_run
 

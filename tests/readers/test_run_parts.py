@@ -8,8 +8,8 @@ import pytest
 from rankgate.check import check
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import RankgateError
+from rankgate.readers.field_map import FieldMap
 from rankgate.readers.formats import read_run
-from rankgate.readers.mapping import FieldMap
 from rankgate.readers.untrusted import read_untrusted_run
 
 fsspec = pytest.importorskip("fsspec")

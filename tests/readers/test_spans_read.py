@@ -13,8 +13,8 @@ from rankgate.baselines.packing import pack
 from rankgate.collecting.gold_documents import written
 from rankgate.errors import RankgateError
 from rankgate.model.values import RunField, Sample, Span
+from rankgate.readers.field_map import FieldMap
 from rankgate.readers.formats import fingerprint_of, read_gold, read_run
-from rankgate.readers.mapping import FieldMap
 from rankgate.readers.results import written_line
 from rankgate.readers.samples import judgments, spans_of
 

@@ -8,8 +8,8 @@ import pytest
 
 from rankgate.errors import RankgateError
 from rankgate.model.values import Ranking
+from rankgate.readers.field_map import FieldMap
 from rankgate.readers.formats import read_run
-from rankgate.readers.mapping import FieldMap
 
 TREC = "q1 Q0 a 1 .9 s1\nq1 Q0 x 2 .8 s1\nq2 Q0 b 1 .9 s1\nq1 Q0 y 1 19 s2\nq2 Q0 w 1 19 s2\n"
 TOGETHER = "q1 Q0 a 1 .9 s1\nq1 Q0 y 1 19 s2\nq2 Q0 b 1 .9 s1\n"

@@ -14,8 +14,8 @@ from rankgate.baselines.base import BaselineStore, MemoryStore, Where, chosen_of
 from rankgate.errors import bad_input
 from rankgate.model.values import RunField
 from rankgate.readers.base import Run
+from rankgate.readers.field_map import FieldMap
 from rankgate.readers.formats import read_run
-from rankgate.readers.mapping import FieldMap
 
 if TYPE_CHECKING:
     from rankgate.baselines.memory import Memory

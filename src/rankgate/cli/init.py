@@ -56,8 +56,8 @@ from rankgate.model.scores import Scores
 from rankgate.model.values import Evidence, Gold
 from rankgate.model.waiver_use import ACCEPT_CHANGE
 from rankgate.model.wording import count_text
+from rankgate.readers.field_map import FieldMap
 from rankgate.readers.gold_columns import fields_of
-from rankgate.readers.mapping import FieldMap
 from rankgate.readers.source import STDIN
 
 CRITERIA = "ship-criteria.yaml"

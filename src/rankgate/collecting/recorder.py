@@ -28,9 +28,10 @@ from rankgate.model.question_text import text_digest
 from rankgate.model.traffic import TrafficQuestion
 from rankgate.model.values import Gold, RunField
 from rankgate.readers.base import ProblemLog
+from rankgate.readers.field_map import FieldMap
 from rankgate.readers.formats import fingerprint_of, read_gold
 from rankgate.readers.mapped import answer_line
-from rankgate.readers.mapping import FieldMap, Finder
+from rankgate.readers.mapping import Finder
 from rankgate.readers.results import ResultError
 from rankgate.readers.run_lines import PER_QUERY_KEYS
 from rankgate.readers.source import STDIN

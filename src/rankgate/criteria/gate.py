@@ -19,8 +19,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticKnownError
 
-from rankgate.criteria.maps import Text
-from rankgate.criteria.parts import Listed, NotWritten, OneOrMore, Part, Stricter, optional, refuse
+from rankgate.criteria.parts import Listed, NotWritten, OneOrMore, Part, Stricter, Text, optional, refuse
 from rankgate.metrics.base import Cutoff, Metric, widest_change
 from rankgate.metrics.names import UnknownMetricError, parse_metric
 from rankgate.metrics.sets import Hit, Precision

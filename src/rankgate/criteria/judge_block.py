@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, ValidationInfo, WithJsonSchema
 
-from rankgate.criteria.parts import Part, refuse
+from rankgate.criteria.parts import Part, Text, refuse
 from rankgate.criteria.paths import beside
 
 KEY_VARIABLE = "RANKGATE_JUDGE_KEY"
@@ -54,7 +54,6 @@ def _beside(path: str, info: ValidationInfo) -> str:
 
 
 Count = Annotated[int, Field(ge=0)]
-Text = Annotated[str, Field(min_length=1)]
 Seconds = Annotated[float, Field(gt=0, le=3_600)]
 
 

@@ -4,10 +4,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from rankgate.criteria.parts import Listed, NotWritten, OneOrMore, Part, optional, refuse
-from rankgate.readers.mapping import OF_ITEMS, OF_QUERIES, FieldMap
+from rankgate.criteria.parts import Listed, NotWritten, OneOrMore, Part, Text, optional, refuse
+from rankgate.readers.field_map import FieldMap
+from rankgate.readers.mapping import OF_ITEMS, OF_QUERIES
 
-Text = Annotated[str, Field(min_length=1)]
 _RECORDS = "What holds the objects where the file is one JSON value: a list, or objects by name, which is their `key`."
 
 

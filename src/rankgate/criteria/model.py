@@ -7,7 +7,7 @@ from the same declaration. A check of a key sees the keys of the same part that 
 import json
 import os
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import msgspec
 from pydantic import (
@@ -27,20 +27,24 @@ from rankgate.criteria.gate import (
     Severity,
     WrittenEvidence,
 )
-from rankgate.criteria.judge_block import JudgeBlock
-from rankgate.criteria.maps import GoldMap, RunMap, Text
-from rankgate.criteria.parts import Listed, NotWritten, Part, ReadAs, optional, refuse, validated
+from rankgate.criteria.parts import Listed, NotWritten, OnUse, Part, ReadAs, Text, optional, refuse, validated
 from rankgate.criteria.paths import MAX_BYTES, WAIVERS, InputFile, beside, place
-from rankgate.criteria.retriever_block import Retriever
 from rankgate.errors import Problem, RankgateError, bad_input, did_you_mean, shown
 from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import COVERAGE, DEFAULT_K, SEPARATOR, By, Matching
 from rankgate.metrics.plan import Plan
 from rankgate.model.report import Published
 from rankgate.model.values import CONFIDENCE, Direction, Evidence, RunField
-from rankgate.readers.mapping import FieldMap
+from rankgate.readers.field_map import FieldMap
 from rankgate.readers.source import open_source
 from rankgate.readers.yaml_text import KeyPath, YamlDocument, load_yaml
+
+if TYPE_CHECKING:
+    from rankgate.criteria.judge_block import JudgeBlock
+    from rankgate.criteria.retriever_block import Retriever
+else:
+    JudgeBlock = Annotated[Any, OnUse("rankgate.criteria.judge_block:JudgeBlock")]
+    Retriever = Annotated[Any, OnUse("rankgate.criteria.retriever_block:Retriever")]
 
 _OF_THE_FILE = ("evidence", "confidence", "max_unjudged")  # what a gate takes from there unless it says otherwise
 
@@ -63,13 +67,15 @@ class GoldFile(Part):
 
     path: PlacedPath
     format: str | None = optional("Name of the format; detected from the content where absent.")
-    map: Annotated[FieldMap, ReadAs(GoldMap)] | None = optional("What holds what in judgments under other names.")
+    map: Annotated[FieldMap, ReadAs(OnUse("rankgate.criteria.maps:GoldMap"))] | None = optional(
+        "What holds what in judgments under other names."
+    )
 
 
 class RunFile(GoldFile):
     """A run, which may be in a shape of its own."""
 
-    map: Annotated[FieldMap, ReadAs(RunMap)] | None = optional(
+    map: Annotated[FieldMap, ReadAs(OnUse("rankgate.criteria.maps:RunMap"))] | None = optional(
         "What holds what in a file of no known shape; read as JSONL, JSON, CSV or Parquet."
     )
 

@@ -5,6 +5,8 @@ The texts are ours, by the kind of pydantic's errors (a table of `readers/json_t
 
 from collections.abc import Iterable, Iterator
 from enum import Enum
+from functools import cached_property
+from importlib import import_module
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import (
@@ -22,7 +24,13 @@ from pydantic import (
 from pydantic.functional_validators import ModelWrapValidatorHandler
 from pydantic.json_schema import JsonSchemaValue, SkipJsonSchema
 from pydantic_core import CoreSchema, ErrorDetails, InitErrorDetails, PydanticCustomError, PydanticKnownError
-from pydantic_core.core_schema import no_info_before_validator_function, no_info_wrap_validator_function
+from pydantic_core.core_schema import (
+    definition_reference_schema,
+    definitions_schema,
+    no_info_before_validator_function,
+    no_info_wrap_validator_function,
+    with_info_plain_validator_function,
+)
 
 from rankgate.errors import Problem, RankgateError, did_you_mean, shown
 from rankgate.readers.json_text import BOUNDS, EXPECTED
@@ -69,20 +77,53 @@ class Part(BaseModel):
 P = TypeVar("P", bound=Part)
 
 
+class OnUse:
+    """The annotation of a key that few files have: MODULE:NAME, a part that is imported and built where one has it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @cached_property
+    def part(self) -> type[Part]:
+        """The part itself."""
+        module, _, name = self.name.partition(":")
+        part: type[Part] = getattr(import_module(module), name)
+        part.model_rebuild()
+        return part
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return with_info_plain_validator_function(self.read)
+
+    def read(self, value: Any, info: ValidationInfo) -> Any:
+        """The value as the part."""
+        return self.part.model_validate(value, context=info.context)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        part = self.part.__pydantic_core_schema__
+        return handler(definitions_schema(definition_reference_schema(part["ref"]), [part]))
+
+
 class ReadAs:
     """The annotation of a value that the file writes as a part, with the same names; or as its short form."""
 
-    def __init__(self, part: type[Part]) -> None:
-        self.part = part
+    def __init__(self, written: type[Part] | OnUse) -> None:
+        self.written = written
+
+    @property
+    def part(self) -> type[Part]:
+        """What the file writes."""
+        return self.written.part if isinstance(self.written, OnUse) else self.written
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         def read(value: Any, inner: Any) -> Any:
             if isinstance(value, source):
                 return value
-            part = inner({self.part.short: value} if self.part.short and isinstance(value, str) else value)
+            short = self.part.short
+            part = inner({short: value} if short and isinstance(value, str) else value)
             return source(**{name: getattr(part, name) for name in self.part.model_fields})
 
-        return no_info_wrap_validator_function(read, handler.generate_schema(self.part))
+        written = Annotated[Any, self.written] if isinstance(self.written, OnUse) else self.written
+        return no_info_wrap_validator_function(read, handler.generate_schema(written))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         part = handler(schema)
@@ -123,6 +164,7 @@ def _unwritten(value: Any, info: ValidationInfo) -> Any:
 _UNWRITTEN = BeforeValidator(_unwritten)
 T = TypeVar("T")
 Listed = Annotated[tuple[T, ...], Strict(strict=False)]  # a list in the file
+Text = Annotated[str, Field(min_length=1)]
 NotWritten = Annotated[SkipJsonSchema[T], _UNWRITTEN]  # what the file may not say of itself
 
 

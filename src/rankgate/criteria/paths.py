@@ -11,7 +11,7 @@ import msgspec
 
 from rankgate.errors import RankgateError, bad_input, option
 from rankgate.readers.base import TABLE
-from rankgate.readers.mapping import FieldMap
+from rankgate.readers.field_map import FieldMap
 from rankgate.readers.source import open_source
 
 WAIVERS = "ship-waivers.yaml"  # beside the criteria, unless they name another place

@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal, Self
 import msgspec
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
-from rankgate.criteria.maps import AnswerMap, Text
-from rankgate.criteria.parts import Listed, NotWritten, OneOrMore, Part, ReadAs, optional, refuse, validated
+from rankgate.criteria.maps import AnswerMap
+from rankgate.criteria.parts import Listed, NotWritten, OneOrMore, Part, ReadAs, Text, optional, refuse, validated
 from rankgate.errors import RankgateError, bad_input, did_you_mean
-from rankgate.readers.mapping import FieldMap
+from rankgate.readers.field_map import FieldMap
 from rankgate.readers.yaml_text import YamlDocument
 
 KINDS = ("function", "url", "command")

@@ -17,8 +17,8 @@ from rankgate.model.gate_result import Detectable
 from rankgate.model.report import BARE_TAG
 from rankgate.model.values import Gold, Unit
 from rankgate.model.wording import count_text, points_text, value_text
+from rankgate.readers.field_map import FieldMap
 from rankgate.readers.gold_columns import map_text
-from rankgate.readers.mapping import FieldMap
 from rankgate.readers.yaml_text import quoted
 
 # The metrics of a first gate set, each with whether it blocks.

@@ -10,9 +10,8 @@ import msgspec
 from pydantic import AfterValidator, Field, ValidationInfo
 
 from rankgate.criteria.gate import AllowedDrop
-from rankgate.criteria.maps import Text
 from rankgate.criteria.model import Criteria
-from rankgate.criteria.parts import Listed, NotWritten, Part, optional, refuse, validated
+from rankgate.criteria.parts import Listed, NotWritten, Part, Text, optional, refuse, validated
 from rankgate.criteria.paths import MAX_BYTES
 from rankgate.errors import bad_input, shown
 from rankgate.model.gate_result import GateResult

@@ -24,8 +24,8 @@ from rankgate.model.gate_result import Detectable, GateResult
 from rankgate.model.judge_words import advisory_text, labels_text
 from rankgate.model.values import TOLERANCE, Direction, Evidence, Gold, Ranking, Sample, Unit
 from rankgate.model.wording import count_text, harm_word, points_text, size_text, telling_decimals, value_text
+from rankgate.readers.field_map import named
 from rankgate.readers.gold_columns import ANSWERS, ROW_NUMBERS
-from rankgate.readers.mapping import named
 from rankgate.statistics.chance import at_least
 from rankgate.statistics.clusters import MIN_CLUSTERS as MIN_FOR_INTERVAL
 from rankgate.statistics.quantiles import quantile_interval

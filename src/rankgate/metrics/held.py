@@ -12,12 +12,12 @@ from rankgate.errors import Problem, bad_input, shown
 from rankgate.metrics.matching import BY_CHUNK, By, Matching
 from rankgate.model.values import Gold, Ranking, RunField, Sample
 from rankgate.readers.base import ProblemLog, Run, deduplicated
+from rankgate.readers.field_map import QUERY, named
 from rankgate.readers.formats import named_file, read_gold, read_run
 from rankgate.readers.gold_columns import usual_fields
 from rankgate.readers.json_text import spoken
 from rankgate.readers.judgments import read_judgments
 from rankgate.readers.mapped import read_records
-from rankgate.readers.mapping import QUERY, named
 from rankgate.readers.recognition import LISTS, ORDERS, plain
 from rankgate.readers.results import by_score, described, drained, listed, written_line
 from rankgate.readers.run_lines import loose_line, rankings_of

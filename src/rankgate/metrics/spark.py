@@ -17,9 +17,10 @@ from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score
 from rankgate.model.values import Gold, Ranking, RunField
 from rankgate.readers.base import ProblemLog
+from rankgate.readers.field_map import FieldMap
 from rankgate.readers.gold_columns import usual_fields
 from rankgate.readers.judgments import read_judgments
-from rankgate.readers.mapping import FieldMap, named_in, needed, system_columns
+from rankgate.readers.mapping import named_in, needed, system_columns
 from rankgate.readers.parquet import ID_TYPES, KINDS, NUMBER_TYPES, gathered, row_flaw
 from rankgate.readers.rows import Order, ranking_of, refuse_systems
 from rankgate.readers.tables import usual_map

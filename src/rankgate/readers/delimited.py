@@ -8,7 +8,8 @@ from typing import Any
 
 from rankgate.errors import Problem, bad_input, on_one_line, shown
 from rankgate.readers.base import ProblemLog
-from rankgate.readers.mapping import FieldMap, MissingNameError, named_in
+from rankgate.readers.field_map import FieldMap
+from rankgate.readers.mapping import MissingNameError, named_in
 from rankgate.readers.recognition import SEP, plain, separator_of
 from rankgate.readers.source import Source, utf8_message
 

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 from rankgate.errors import bad_input, did_you_mean, option, shown
 from rankgate.model.values import Gold, Ranking, RunField
 from rankgate.readers.base import TABLE, ProblemLog, Quick, Run
-from rankgate.readers.mapping import FieldMap
+from rankgate.readers.field_map import FieldMap
 from rankgate.readers.recognition import (
     LISTS,
     SAMPLE_KEYS,

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from rankgate.errors import Problem, bad_input, shown
 from rankgate.readers.base import finite_number
-from rankgate.readers.mapping import DOC, QUERY, TEXT, FieldMap, Sets, named, named_in
+from rankgate.readers.field_map import DOC, QUERY, TEXT, FieldMap, Sets, named
+from rankgate.readers.mapping import named_in
 from rankgate.readers.recognition import is_texts, plain
 from rankgate.readers.segments import names_part
 

@@ -18,6 +18,7 @@ from rankgate.errors import Problem, bad_input, shown
 from rankgate.model.values import Sample
 from rankgate.readers.base import ProblemLog, finite_number, id_of
 from rankgate.readers.delimited import BEIR_COLUMNS, RAGAS_CSV, Table
+from rankgate.readers.field_map import DOC, RATERS, FieldMap, named
 from rankgate.readers.gold_columns import (
     GAIN,
     by_text,
@@ -30,19 +31,7 @@ from rankgate.readers.gold_columns import (
 )
 from rankgate.readers.json_text import source_json
 from rankgate.readers.mapped import Records, is_number, json_records, looked_up
-from rankgate.readers.mapping import (
-    DOC,
-    RATERS,
-    FieldMap,
-    Finder,
-    advice,
-    look_up,
-    named,
-    named_in,
-    system_columns,
-    unpacked,
-    usual_names,
-)
+from rankgate.readers.mapping import Finder, advice, look_up, named_in, system_columns, unpacked, usual_names
 from rankgate.readers.parquet import opened as opened_parquet
 from rankgate.readers.recognition import LINE_KEYS, SAMPLE_KEYS, Beginning, GoldFormat, Likeness
 from rankgate.readers.rows import Tag

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from rankgate.errors import Problem, shown
 from rankgate.model.values import Sample
 from rankgate.readers.base import ProblemLog
+from rankgate.readers.field_map import FieldMap
 from rankgate.readers.judgments import read_judgments
-from rankgate.readers.mapping import FieldMap
 from rankgate.readers.recognition import Beginning, GoldFormat, Likeness
 from rankgate.readers.source import Source, utf8_message
 

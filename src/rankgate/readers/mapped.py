@@ -11,12 +11,12 @@ from rankgate.errors import Problem, bad_input, shown
 from rankgate.model.values import Ranking, RunField
 from rankgate.readers.base import ProblemLog, finite_number, id_of, whole_number
 from rankgate.readers.delimited import RAGAS_CSV
+from rankgate.readers.field_map import FieldMap
 from rankgate.readers.json_text import explain, line_json, source_json
 from rankgate.readers.mapping import (
     MISSING,
     OF_ITEMS,
     OF_QUERIES,
-    FieldMap,
     Finder,
     MissingNameError,
     look_through,

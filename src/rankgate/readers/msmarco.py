@@ -8,8 +8,8 @@ from rankgate.errors import Problem
 from rankgate.model.values import Ranking, RunField
 from rankgate.readers.base import ProblemLog, finite_number
 from rankgate.readers.delimited import columns_of
+from rankgate.readers.field_map import FieldMap
 from rankgate.readers.mapped import read_records
-from rankgate.readers.mapping import FieldMap
 from rankgate.readers.recognition import Beginning, Likeness, Recognised, RunFormat
 from rankgate.readers.source import Source
 

@@ -12,8 +12,9 @@ import msgspec
 from rankgate.errors import Problem, bad_input, shown
 from rankgate.model.values import Ranking
 from rankgate.readers.base import TABLE, Choose, ProblemLog, Run, Values
+from rankgate.readers.field_map import QUERY
 from rankgate.readers.json_text import spoken
-from rankgate.readers.mapping import QUERY, usual_names
+from rankgate.readers.mapping import usual_names
 from rankgate.readers.source import MAGIC, STDIN, Source, open_table, shown_path
 
 if TYPE_CHECKING:

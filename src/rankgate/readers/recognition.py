@@ -14,7 +14,7 @@ import msgspec
 from rankgate.errors import shown
 from rankgate.model.values import Ranking, RunField, Sample
 from rankgate.readers.base import ProblemLog, whole_number
-from rankgate.readers.mapping import DOC, QUERY, named
+from rankgate.readers.field_map import DOC, QUERY, named
 from rankgate.readers.source import Source
 
 # The keys of the contract's lines: the list of results, and what else only a run's line has; and a sample's.

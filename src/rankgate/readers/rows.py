@@ -14,8 +14,8 @@ import msgspec
 from rankgate.errors import Problem, bad_input, shown
 from rankgate.model.values import Ranking, RunField
 from rankgate.readers.base import ProblemLog, deduplicated
+from rankgate.readers.field_map import CUT, named
 from rankgate.readers.json_text import spoken
-from rankgate.readers.mapping import CUT, named
 from rankgate.readers.run_shapes import loose_shape, refuse_gaps, to_ranking
 
 RENUMBER = "renumber them, or order the rows by a score"

@@ -25,9 +25,9 @@ from rankgate.model.question_text import TEXT_KEY
 from rankgate.model.values import Ranking, RunField
 from rankgate.readers.base import ProblemLog, Quick, Run
 from rankgate.readers.delimited import RAGAS_CSV
+from rankgate.readers.field_map import DOC, SYSTEM, named
 from rankgate.readers.gzipped import Unzipped
 from rankgate.readers.json_text import JsonError, explain, infinite_score, line_json, spoken, strict_json
-from rankgate.readers.mapping import DOC, SYSTEM, named
 from rankgate.readers.recognition import (
     LINE_KEYS,
     LISTS,

@@ -11,9 +11,10 @@ from rankgate.errors import Problem, shown
 from rankgate.model.values import Details, Ranking
 from rankgate.model.wording import count_text
 from rankgate.readers.base import ProblemLog, Run, finite_number, id_of
+from rankgate.readers.field_map import QUERY
 from rankgate.readers.judgments import records_of
 from rankgate.readers.mapped import objects_in
-from rankgate.readers.mapping import QUERY, usual_names
+from rankgate.readers.mapping import usual_names
 from rankgate.readers.source import open_source, shown_path
 
 _Row = tuple[dict[str, float | None], str | None]  # the numbers, and who gave them: the column `judge`

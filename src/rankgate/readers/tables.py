@@ -11,8 +11,9 @@ from rankgate.errors import Problem, bad_input
 from rankgate.model.values import Ranking, RunField
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.delimited import BEIR_COLUMNS, RAGAS_CSV, RAGAS_NAMES, Table
+from rankgate.readers.field_map import DOC, QUERY, FieldMap, Sets, named
 from rankgate.readers.mapped import json_records, read_records
-from rankgate.readers.mapping import DOC, QUERY, FieldMap, Sets, named, usual_names
+from rankgate.readers.mapping import usual_names
 from rankgate.readers.recognition import ORDERS, Beginning, Likeness, Recognised, RunFormat, plain
 from rankgate.readers.source import Source
 
