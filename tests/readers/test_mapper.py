@@ -18,7 +18,7 @@ from rankgate.model.values import Details, Item, Ranking, RunField
 from rankgate.readers.field_map import FieldMap
 from rankgate.readers.formats import read_run
 from rankgate.readers.mapping import MISSING, look_up, names_of
-from rankgate.readers.run_shapes import ANSWER_KEYS
+from rankgate.readers.strict_lines import ANSWER_KEYS
 
 EVERYTHING = frozenset(RunField) - {RunField.TRAFFIC}
 LISTS = FieldMap(query_id="qid", items="results", chunk_id="docId", score="relevance")

@@ -23,7 +23,6 @@ from rankgate.readers.corpus import read_corpus
 from rankgate.readers.field_map import FieldMap
 from rankgate.readers.formats import GOLD_FORMATS, MAPPED_FORMATS, RUN_FORMATS, read_gold, read_run
 from rankgate.readers.per_query import read_values
-from rankgate.readers.run_shapes import to_ranking
 from rankgate.readers.scores import read_scores
 from rankgate.readers.yaml_text import load_yaml
 
@@ -408,8 +407,7 @@ def test_the_strict_decoder_reads_what_the_loose_one_reads(line: dict[str, Any],
     lines, written = run_lines.Lines(needs), json.dumps(line).encode()
     strict = lines.strict(written)
     if strict is not None:
-        loose = lines.loose(written)
-        assert strict == to_ranking(loose, loose.written_id(), needs)
+        assert strict == lines.loose.ranking(written)
 
 
 def test_a_line_of_the_contract_is_read_strictly() -> None:

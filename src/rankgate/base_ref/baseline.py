@@ -12,11 +12,11 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.base_ref.files import Trees
+from rankgate.baselines import is_remote
 from rankgate.baselines.acceptances import anchor_of, rewritten
 from rankgate.baselines.directory import directory_store, holds_acceptance
 from rankgate.baselines.places import FOLDERS
 from rankgate.baselines.records import Record
-from rankgate.baselines.stores import is_remote
 from rankgate.criteria import Criteria, InputFile
 from rankgate.criteria.inputs import Inputs
 from rankgate.criteria.runs import NamedRun

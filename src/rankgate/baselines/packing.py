@@ -22,9 +22,9 @@ from rankgate.model.gold_changes import GoldMark
 from rankgate.model.question_text import TEXT_KEY
 from rankgate.model.values import CONTEXT_DEPTH, Generated, Item, Ranking, RunField
 from rankgate.readers.base import Run
-from rankgate.readers.run_lines import read_stored
-from rankgate.readers.run_shapes import ANSWER_KEYS
 from rankgate.readers.source import shown_path
+from rankgate.readers.stored import read_stored
+from rankgate.readers.strict_lines import ANSWER_KEYS
 
 DEFAULT_DEPTH = 100
 _LEVEL = 4  # 6 takes more than twice the time for a file that is 8 % smaller

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.baselines import KINDS
+from rankgate.baselines import KINDS, is_remote
 from rankgate.baselines.base import BaselineStore, MemoryStore, Where, chosen_of
 from rankgate.errors import bad_input
 from rankgate.model.values import RunField
@@ -33,10 +32,6 @@ class RunFileStore(msgspec.Struct, frozen=True):
         """The run; its lists are whole, so that any cut-off can be read."""
         del deepest, where
         return read_run(self.path, self.format, needs=needs, map=self.map)
-
-
-# `scheme:`, of more than one letter, so that a drive of Windows is none.
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 def store_for(
@@ -65,12 +60,6 @@ def store_for(
 
         return directory_store(path.as_posix())
     return RunFileStore(spec, format, map)
-
-
-def is_remote(spec: str) -> bool:
-    """Whether a value names a store by a scheme and is no path: `git+branch:NAME`, `s3://…`."""
-    ours = "://" in spec or spec.startswith("git+branch:")  # whatever file may have that name
-    return bool(_SCHEME.match(spec)) and (ours or not Path(spec).exists())
 
 
 def copied(memory: Memory, to: str, where: Where) -> None:

@@ -17,12 +17,9 @@ from rankgate.cli.inputs import criteria_if_any, inputs_of, read_report, retriev
 from rankgate.cli.options import add_shared, as_written, make_parser
 from rankgate.cli.output import say_report
 from rankgate.cli.progress import reading_bar
-from rankgate.cli.signals import terminated_as_interrupted
 from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import Inputs, Stores
 from rankgate.errors import Problem, RankgateError, bad_input
-from rankgate.files.writing import write_atomic
-from rankgate.gates.not_judged import internal_error, not_judged
 from rankgate.metrics.scored_run import ReadProgress
 from rankgate.model.report import Report, exit_code
 from rankgate.model.values import Verdict
@@ -117,6 +114,8 @@ def run(arguments: argparse.Namespace) -> int:
         report = read_report(arguments.report)
     problems: list[Problem] = []
     for path, form in formats:
+        from rankgate.files.writing import write_atomic
+
         try:
             write_atomic(path, renderers[form](report))
         except RankgateError as error:
@@ -139,13 +138,13 @@ def _judged(arguments: argparse.Namespace, *, page: bool) -> Report:
         try:
             retriever_in(criteria_if_any(arguments))
         except RankgateError as error:
-            return not_judged(inputs, error.problems)
+            return _without_verdict(inputs, error)
         recorded = _succeeds(command)
     with reading_bar() as progress:
         report = judge(inputs, progress=progress)
     if not recorded and report.verdict is not Verdict.NOT_JUDGED:
         what = "the run could not be recorded, and no older one is judged; `rankgate record` says why"
-        return not_judged(inputs, [Problem(what)])
+        return _without_verdict(inputs, bad_input(what))
     return report
 
 
@@ -174,6 +173,8 @@ def _succeeds(command: Sequence[str]) -> bool:
 
     What it prints goes to standard error.
     """
+    from rankgate.cli.signals import terminated_as_interrupted
+
     sys.stdout.flush()
     with terminated_as_interrupted(), subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=2) as process:  # noqa: S603
         try:
@@ -207,10 +208,14 @@ def judge(inputs: Inputs, *, progress: ReadProgress | None = None) -> Report:
     """The report of a check, also when it could not judge and when rankgate itself is at fault."""
     try:
         return check(inputs, progress=progress)
-    except RankgateError as error:
-        return not_judged(inputs, error.problems)
     except Exception as error:  # noqa: BLE001 -- an internal error too is a report, never a pass
-        return not_judged(inputs, [internal_error(error)])
+        return _without_verdict(inputs, error)
+
+
+def _without_verdict(inputs: Inputs, error: Exception) -> Report:
+    from rankgate.gates.not_judged import internal_error, not_judged
+
+    return not_judged(inputs, error.problems if isinstance(error, RankgateError) else [internal_error(error)])
 
 
 def _inputs(arguments: argparse.Namespace, details: int | None) -> Inputs:

@@ -6,25 +6,21 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rankgate.baselines.memory import Memory
-from rankgate.baselines.stores import store_for
 from rankgate.cli.options import ReadFile, WriteFile, date_of, named_paths
 from rankgate.criteria import find_criteria, inputs_named
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import RankgateError, bad_input
-from rankgate.files.writing import refuse_overwriting as overwriting
-from rankgate.gates.conclude import with_conclusion
 from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import BY_CHUNK, DEFAULT_K, By, Matching
 from rankgate.metrics.names import UnknownMetricError, parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.model.conclusion import NO_CONCLUSION
 from rankgate.model.report import Report
-from rankgate.model.report_text import decode_report
 from rankgate.model.values import RunField
 from rankgate.readers.source import STDIN, open_source
 
 if TYPE_CHECKING:
+    from rankgate.baselines.memory import Memory
     from rankgate.criteria import Criteria
     from rankgate.criteria.judge_block import JudgeBlock
     from rankgate.criteria.retriever_block import Retriever
@@ -50,6 +46,9 @@ def read_report(path: str) -> Report:
     Raises:
         RankgateError: it cannot be read, or is none.
     """
+    from rankgate.gates.conclude import with_conclusion
+    from rankgate.model.report_text import decode_report
+
     with open_source(path) as source:
         data = source.stream.read(MAX_REPORT_BYTES + 1)
         if len(data) > MAX_REPORT_BYTES:
@@ -64,6 +63,8 @@ def refuse_overwriting(command: str, arguments: argparse.Namespace) -> None:
     A recorded run may replace one that the criteria name, also as the baseline, merged labels their GOLD, verdicts
     those beside the run, and a calibration the one of the criteria.
     """
+    from rankgate.files.writing import refuse_overwriting as overwriting
+
     outputs = [(name, path) for _, name, path in named_paths(arguments, WriteFile) if path != STDIN]
     outputs += [(name, f"{path}.partial") for name, path in outputs if command == "record"]
     replaces = {"record": "run", "merge": "gold", "negatives": "gold", "calibrate": "judge.calibration"}
@@ -120,6 +121,8 @@ def store_named(arguments: argparse.Namespace, criteria: Criteria | None) -> str
 
 def memory_of(store: str) -> Memory:
     """The memory of a store; a run file remembers nothing."""
+    from rankgate.baselines.stores import store_for
+
     memory = store_for(store).memory
     if memory is None:
         raise bad_input("is a file; a baseline is accepted into a directory", file=store)

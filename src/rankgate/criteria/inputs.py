@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from rankgate.baselines.base import BaselineStore
-from rankgate.baselines.stores import is_remote, store_for, store_in
+from rankgate.baselines import is_remote
 from rankgate.criteria import InputFile
 from rankgate.errors import ProblemKind, bad_input, on_one_line, option
 from rankgate.metrics.base import Metric
@@ -19,6 +18,7 @@ from rankgate.readers.formats import read_gold
 from rankgate.readers.source import STDIN, shown_path
 
 if TYPE_CHECKING:
+    from rankgate.baselines.base import BaselineStore
     from rankgate.criteria import Criteria
 
 FIRST_INPUTS = {"run": "run.jsonl", "baseline": "baseline"}  # what a retriever's criteria need beside the gold set
@@ -40,6 +40,8 @@ class Stores:
 
     def store(self, file: InputFile) -> BaselineStore:
         """The store that a file names, or the run file in its place."""
+        from rankgate.baselines.stores import store_for, store_in  # noqa: PLC0415 -- paid only where one is named
+
         if file not in self._opened:
             named = (file.path, file.format, file.map)
             self._opened[file] = store_in(self.copy, *named) if self.copy else store_for(*named)

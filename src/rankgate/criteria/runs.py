@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from rankgate.baselines.base import Where
-from rankgate.baselines.stores import is_remote
+from rankgate.baselines import is_remote
 from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import Inputs, Stores, not_named, not_recorded, refuse_failed
 from rankgate.errors import ProblemKind, RankgateError, bad_input, redacted
@@ -23,6 +22,7 @@ from rankgate.readers.formats import read_run
 from rankgate.readers.source import STDIN, near_name, shown_path
 
 if TYPE_CHECKING:
+    from rankgate.baselines.base import Where
     from rankgate.baselines.memory import Memory
     from rankgate.criteria import Criteria
 
@@ -171,11 +171,14 @@ def accepted_run(inputs: Inputs, criteria: Criteria, *, deepest: int = 0) -> Acc
     These are, in a repository, the commit where HEAD left the base, or HEAD where no base is named, and what lies
     before.
     """
-    if inputs.without_baseline:
+    file = inputs.baseline or criteria.inputs.baseline
+    if file is None or inputs.without_baseline:
         return AcceptedRun(file=None)
+    from rankgate.baselines.base import Where  # noqa: PLC0415 -- paid only where a baseline is named
+
     branch = inputs.branch or (inputs.base.removeprefix("origin/") if inputs.base else None)
     return AcceptedRun(
-        file=inputs.baseline or criteria.inputs.baseline,
+        file=file,
         criteria=criteria,
         required=inputs.baseline is not None,
         deepest=deepest,

@@ -19,8 +19,9 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.base_ref.files import Tree
+from rankgate.baselines import is_remote
 from rankgate.baselines.base import Where
-from rankgate.baselines.stores import copied, is_remote, remote_memory
+from rankgate.baselines.stores import copied, remote_memory
 from rankgate.criteria import DEFAULT_PATHS, Criteria, inputs_named, load_criteria
 from rankgate.criteria.inputs import Inputs
 from rankgate.criteria.judge_block import KEY_VARIABLE, JudgeBlock

@@ -15,9 +15,7 @@ from rankgate.criteria.rereading import lists_of
 from rankgate.criteria.runs import runs_of
 from rankgate.criteria.waivers import Waivers
 from rankgate.diagnosis.stale_gold import refuse_unfit, with_foreign
-from rankgate.gates.anchor import scored_anchor
 from rankgate.gates.fitting import plan_with, refuse_lacking, refuse_misfits
-from rankgate.gates.given_up import ScoredAnchor
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ReadProgress, ScoredRun, scored, scored_as_baseline
 from rankgate.metrics.scoring import ids_of
@@ -27,6 +25,7 @@ from rankgate.model.values import Gold, RunField
 from rankgate.readers.base import RunSource
 
 if TYPE_CHECKING:
+    from rankgate.gates.given_up import ScoredAnchor
     from rankgate.gates.judged import Judge
     from rankgate.judge.runs import RunVerdicts
 
@@ -96,7 +95,11 @@ def evaluate(case: Case, progress: ReadProgress | None = None) -> Evaluation:
     opened = sources.candidate.open(verdicts.reads(plan) if verdicts else plan.needs)
     run = scored(gold, verdicts.on(opened) if verdicts else opened, plan, sources.candidate, progress)
     refuse_unfit(gold, plan, run, baseline)
-    anchor = scored_anchor(inputs, criteria, gold, plan, baseline)
+    anchor = None
+    if baseline is not None and baseline.run.lineage is not None:
+        from rankgate.gates.anchor import scored_anchor  # noqa: PLC0415 -- paid only where a store remembers runs
+
+        anchor = scored_anchor(inputs, criteria, gold, plan, baseline)
     judges: Mapping[str, Judge] = {}
     if verdicts:
         from rankgate.gates.judged import people_of  # noqa: PLC0415 -- as above

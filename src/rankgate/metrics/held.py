@@ -17,10 +17,10 @@ from rankgate.readers.formats import named_file, read_gold, read_run
 from rankgate.readers.gold_columns import usual_fields
 from rankgate.readers.json_text import spoken
 from rankgate.readers.judgments import read_judgments
+from rankgate.readers.loose_lines import loose_line, rankings_of
 from rankgate.readers.mapped import read_records
 from rankgate.readers.recognition import LISTS, ORDERS, plain
 from rankgate.readers.results import by_score, described, drained, listed, written_line
-from rankgate.readers.run_lines import loose_line, rankings_of
 from rankgate.readers.run_shapes import loose_shape, to_ranking
 from rankgate.readers.samples import add_sample, judgments, spans_of, to_sample
 from rankgate.readers.tables import usual_map

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from rankgate.readers.run_shapes import ANSWER_KEYS
+from rankgate.readers.strict_lines import ANSWER_KEYS
 
 
 class FieldMap(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ from rankgate.readers.base import ProblemLog, finite_number, id_of, whole_number
 from rankgate.readers.delimited import RAGAS_CSV
 from rankgate.readers.field_map import FieldMap
 from rankgate.readers.json_text import explain, line_json, source_json
+from rankgate.readers.loose_lines import rankings_of
 from rankgate.readers.mapping import (
     MISSING,
     OF_ITEMS,
@@ -25,9 +26,8 @@ from rankgate.readers.mapping import (
     unpacked,
 )
 from rankgate.readers.rows import Order, Row, Rows, Tag
-from rankgate.readers.run_lines import rankings_of
-from rankgate.readers.run_shapes import ANSWER_KEYS
 from rankgate.readers.source import Source
+from rankgate.readers.strict_lines import ANSWER_KEYS
 
 # Objects, each with its place for messages.
 Records = Iterable[tuple[Problem, Any]]

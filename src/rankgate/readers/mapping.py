@@ -15,7 +15,7 @@ from rankgate.errors import Problem, bad_input, did_you_mean, shown
 from rankgate.model.values import RunField
 from rankgate.readers.field_map import SYSTEM, FieldMap, Sets, named
 from rankgate.readers.json_text import JsonError, strict_json
-from rankgate.readers.run_shapes import ANSWER_KEYS
+from rankgate.readers.strict_lines import ANSWER_KEYS
 
 _DEEPEST = 3
 _MAX_NAMES = 20

@@ -9,6 +9,7 @@ from rankgate.errors import Problem, shown
 from rankgate.model.values import Ranking, RunField, Sample
 from rankgate.readers.base import ProblemLog, id_of
 from rankgate.readers.delimited import RAGAS_CSV, RAGAS_NAMES
+from rankgate.readers.loose_lines import rankings_of
 from rankgate.readers.mapped import json_records, objects_in
 from rankgate.readers.recognition import (
     LISTS,
@@ -21,7 +22,6 @@ from rankgate.readers.recognition import (
     Recognised,
     RunFormat,
 )
-from rankgate.readers.run_lines import rankings_of
 from rankgate.readers.samples import add_sample
 from rankgate.readers.source import Source
 

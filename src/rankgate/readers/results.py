@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Any, SupportsFloat
 
 from rankgate.errors import shown
-from rankgate.readers.run_shapes import ANSWER_KEYS
+from rankgate.readers.strict_lines import ANSWER_KEYS
 
 ACCEPTED = "give a list of ids, of (id, score) pairs, of mappings with chunk_id, or of objects with an id"
 _HELD = (str, bytes, bytearray, memoryview, Mapping, list, tuple, set, frozenset)

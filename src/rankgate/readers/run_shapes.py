@@ -1,4 +1,4 @@
-"""A run line: the contract's shape, which is the hot path, the loose one for its cousins, and the ranking of either."""
+"""A run line of any accepted shape, and its ranking."""
 
 from __future__ import annotations
 
@@ -10,17 +10,23 @@ from typing import Any
 import msgspec
 
 from rankgate.errors import shown
-from rankgate.model.values import FROM_MATCH, Details, Generated, Ranking, RunField
+from rankgate.model.values import Details, Generated, Ranking, RunField
 from rankgate.model.values import Item as RankedItem
 from rankgate.readers.base import all_of
 from rankgate.readers.dates import iso_day
+from rankgate.readers.strict_lines import (
+    ANSWER_KEYS,
+    ANSWER_KINDS,
+    CAMEL,
+    LONGEST,
+    SEQUENCE,
+    Id,
+    plausible,
+    rising,
+    stages_of,
+)
 
-Id = str | int
-CAMEL = {"camel": "actualOutput"}
 ONE_LIST = "write one of topk, retrieved, actual_output"
-
-LONGEST = 1e12  # milliseconds: thirty years
-MIN_SCORES = 5  # of a list, before they are said to rise
 
 # Looked up once, not for every item.
 _DOC = RunField.DOCS.value
@@ -30,76 +36,6 @@ _SOURCE = RunField.SOURCE.value
 _OF_ITEMS = frozenset(
     {RunField.DOCS, RunField.VERSIONS, RunField.TEXTS, RunField.ITEM_SCORES, RunField.SOURCE, RunField.OFFSETS}
 )
-ANSWER_KINDS: dict[str, Any] = {
-    RunField.ANSWER.value: str,
-    "citations": list[Id],
-    "context": list[Id],
-    "context_texts": dict[str, str],
-    "abstained": bool,
-}
-ANSWER_KEYS = tuple(ANSWER_KINDS)  # as they are written
-SEQUENCE: list[int | None] = list(range(1, 1_001))
-
-
-class StrictItem(msgspec.Struct, gc=False):
-    """An item exactly as the contract writes it."""
-
-    rank: int
-    chunk_id: str
-    score: float | None = None
-
-
-class StrictLine(msgspec.Struct, gc=False, rename=CAMEL):
-    """A line as the contract writes it, or with bare ids under `retrieved`, as a baseline is stored: the hot path."""
-
-    query_id: str
-    topk: list[StrictItem] | None = None
-    retrieved: list[str] | None = None
-    actual_output: Any = None
-    camel: Any = None
-    question_sha256: str | None = None
-    traffic: Any = None
-    latency_ms: dict[str, float | None] | float | None = None
-
-
-class StrictDocItem(StrictItem, gc=False):
-    """The same with the document that it is a part of."""
-
-    doc_id: str | None = None
-
-
-class DocLine(StrictLine, gc=False, rename=CAMEL):
-    """A line with its items' documents."""
-
-    topk: list[StrictDocItem] | None = None  # type: ignore[assignment]
-
-
-def strict_shape(needs: frozenset[RunField]) -> type[StrictLine] | None:
-    """The strict shape that holds all that is needed; None where more of items, or answers, are looked at."""
-    if needs - FROM_MATCH - {RunField.LATENCY, RunField.DOCS}:
-        return None
-    return DocLine if RunField.DOCS in needs else StrictLine
-
-
-def strict_ranking(line: StrictLine, *, timed: bool) -> Ranking | None:
-    """The ranking of a strict line, with its times where they are needed; None where it needs a closer look."""
-    if line.actual_output is not None or line.camel is not None or (line.topk is None) == (line.retrieved is None):
-        return None
-    items = line.topk or ()
-    ids = [item.chunk_id for item in items] if line.retrieved is None else line.retrieved
-    if len(set(ids)) != len(ids) or [item.rank for item in items] != SEQUENCE[: len(items)]:
-        return None
-    times = stages_of(line.latency_ms) if timed else None
-    if times and not plausible(times):
-        return None
-    documents = None
-    if isinstance(line, DocLine):
-        documents = [_BARE if item.doc_id is None else RankedItem(item.doc_id) for item in line.topk or ()]
-        if line.retrieved is not None:
-            documents = [_BARE] * len(ids)
-    details = None if documents is None and not times else Details(items=documents, latency_ms=times or None)
-    traffic = line.traffic is True
-    return Ranking(line.query_id, ids, 0, details, rising(items), question_digest=line.question_sha256, traffic=traffic)
 
 
 class Item(msgspec.Struct, gc=False):
@@ -278,31 +214,6 @@ def generated_of(line: LooseLine, ids: Sequence[str]) -> Generated | None:
         abstained=abstained,
     )
     return None if generated == Generated() else generated
-
-
-def rising(items: Sequence[StrictItem | Item]) -> bool:
-    """Whether the scores of a list rise from rank to rank; see `Ranking`."""
-    if not items:
-        return False
-    first = items[0].score
-    last = items[-1].score
-    if first is None or last is None or first >= last:  # as good as every list
-        return False
-    scores = [item.score for item in items if item.score is not None]
-    return len(scores) >= MIN_SCORES and scores == sorted(scores)
-
-
-def stages_of(written: Mapping[str, float | None] | float | None) -> Mapping[str, float | None] | None:
-    """Milliseconds by stage; a bare number is their total."""
-    return {"total": written} if isinstance(written, int | float) else written
-
-
-def plausible(times: Mapping[str, float | None] | None) -> bool:
-    """Whether all times lie between nothing and thirty years."""
-    return False not in [time is None or 0.0 <= time <= LONGEST for time in (times or {}).values()]
-
-
-_BARE = RankedItem()  # of which nothing is stated
 
 
 def _other_list(query_id: str, written: list[Item | Id], needs: frozenset[RunField], key: str) -> Ranking:

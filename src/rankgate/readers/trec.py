@@ -21,8 +21,8 @@ from rankgate.readers.base import ProblemLog, deduplicated, finite_number, whole
 from rankgate.readers.delimited import columns_of
 from rankgate.readers.recognition import Beginning, Likeness, RunFormat
 from rankgate.readers.rows import two_systems
-from rankgate.readers.run_shapes import MIN_SCORES
 from rankgate.readers.source import Source
+from rankgate.readers.strict_lines import MIN_SCORES
 
 RUN_COLUMNS = 6
 _LAYOUT = "query Q0 document rank score tag"

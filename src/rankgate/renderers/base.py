@@ -8,27 +8,26 @@ from pathlib import Path
 
 from rankgate.errors import bad_input
 from rankgate.model.report import Report
-from rankgate.model.report_text import encode_report
 
 
 def _renderer(module: str, function: str) -> Callable[[Report], str]:
     """A function of a module that is imported only when it is called: templates and charts are paid for where used."""
 
     def render(report: Report) -> str:
-        text: str = getattr(import_module(f"rankgate.renderers.{module}"), function)(report)
+        text: str = getattr(import_module(f"rankgate.{module}"), function)(report)
         return text
 
     return render
 
 
 RENDERERS: dict[str, Callable[[Report], str]] = {
-    "terminal": _renderer("terminal", "render_terminal"),
-    "markdown": _renderer("markdown", "render_comment"),
-    "json": encode_report,
-    "github": _renderer("github", "render_github"),
-    "html": _renderer("pages.report", "render_report"),
-    "junit": _renderer("junit", "render_junit"),
-    "badge": _renderer("badge", "render_badge"),
+    "terminal": _renderer("renderers.terminal", "render_terminal"),
+    "markdown": _renderer("renderers.markdown", "render_comment"),
+    "json": _renderer("model.report_text", "encode_report"),
+    "github": _renderer("renderers.github", "render_github"),
+    "html": _renderer("renderers.pages.report", "render_report"),
+    "junit": _renderer("renderers.junit", "render_junit"),
+    "badge": _renderer("renderers.badge", "render_badge"),
 }
 SUFFIXES = {".json": "json", ".md": "markdown", ".html": "html", ".xml": "junit", ".badge.json": "badge"}
 

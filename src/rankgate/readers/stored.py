@@ -1,0 +1,45 @@
+"""Runs as they are stored: compressed lines."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+from rankgate.errors import bad_input
+from rankgate.model.values import Ranking, RunField
+from rankgate.readers.base import ProblemLog, Quick, Run
+from rankgate.readers.gzipped import Unzipped
+from rankgate.readers.loose_lines import read_jsonl
+from rankgate.readers.run_lines import read_jsonl_quickly
+from rankgate.readers.source import Source, share_of
+
+_BLOCK = 1 << 20  # bytes of lines that are unpacked at a time
+
+
+def read_stored(data: bytes, needs: frozenset[RunField], name: str) -> Run:
+    """A run that was stored as compressed lines."""
+    opened = partial(_stored_quickly, data, needs, name)
+    return Run(
+        name=name, format="baseline", rankings=_stored(data, needs, name), quick=Quick(opened=opened, by_line=True)
+    )
+
+
+def _stored(data: bytes, needs: frozenset[RunField], name: str) -> Iterator[Ranking]:
+    try:
+        stream = io.BufferedReader(Unzipped(io.BytesIO(data), name))
+        yield from read_jsonl(Source(name, stream, b""), needs, ProblemLog(), stored=True)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise bad_input(f"damaged gzip data: {error}", file=name) from error
+
+
+@contextmanager
+def _stored_quickly(
+    data: bytes, needs: frozenset[RunField], name: str
+) -> Iterator[tuple[Iterator[Ranking], Callable[[], float]]]:
+    packed = io.BytesIO(data)
+    stream = io.BufferedReader(Unzipped(packed, name), _BLOCK)
+    yield read_jsonl_quickly(stream, needs, len(data), stored=True), partial(share_of, packed, len(data))
