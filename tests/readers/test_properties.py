@@ -18,12 +18,13 @@ from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score
 from rankgate.model.values import Gold, Ranking, RunField
-from rankgate.readers import run_lines
 from rankgate.readers.corpus import read_corpus
 from rankgate.readers.field_map import FieldMap
 from rankgate.readers.formats import GOLD_FORMATS, MAPPED_FORMATS, RUN_FORMATS, read_gold, read_run
+from rankgate.readers.loose_lines import LooseLines
 from rankgate.readers.per_query import read_values
 from rankgate.readers.scores import read_scores
+from rankgate.readers.strict_lines import Lines
 from rankgate.readers.yaml_text import load_yaml
 
 many = settings(max_examples=40)  # each by every reader
@@ -404,10 +405,10 @@ NEARLY_STRICT = st.fixed_dictionaries(
 @many
 @given(line=NEARLY_STRICT, needs=st.sampled_from(OF_STRICT))
 def test_the_strict_decoder_reads_what_the_loose_one_reads(line: dict[str, Any], needs: frozenset[RunField]) -> None:
-    lines, written = run_lines.Lines(needs), json.dumps(line).encode()
+    lines, written = Lines(needs), json.dumps(line).encode()
     strict = lines.strict(written)
     if strict is not None:
-        assert strict == lines.loose.ranking(written)
+        assert strict == LooseLines(lines).ranking(written)
 
 
 def test_a_line_of_the_contract_is_read_strictly() -> None:
@@ -415,7 +416,7 @@ def test_a_line_of_the_contract_is_read_strictly() -> None:
     line = {"query_id": "q", "topk": [item], "latency_ms": {"total": 5}}
     stored = {"query_id": "q", "retrieved": ["a", "b"]}
     for needs in OF_STRICT:
-        lines = run_lines.Lines(needs)
+        lines = Lines(needs)
         assert lines.strict(json.dumps(line).encode())
         assert lines.strict(json.dumps(stored).encode())
         written = json.dumps(line).replace('"doc_id": "A"', '"doc_id": "A", "doc_id": "B"').encode()

@@ -8,8 +8,9 @@ from __future__ import annotations
 import hashlib
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -17,7 +18,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from rankgate.baselines.records import RESTORE, Record
-from rankgate.errors import bad_input
+from rankgate.errors import RankgateError, bad_input
 from rankgate.model.gold_changes import GoldMark
 from rankgate.model.question_text import TEXT_KEY
 from rankgate.model.values import CONTEXT_DEPTH, Generated, Item, Ranking, RunField
@@ -32,6 +33,8 @@ _GZIP = 31  # zlib's number of the format, whose header has no name and no time
 _SYSTEM = 9  # the byte of the header that names the system
 _BLOCK = 1 << 20  # bytes of lines that are compressed at a time, so that a large run is never there as a whole
 _OF_ALL = frozenset({"query_id", "retrieved", TEXT_KEY, RunField.TRAFFIC.value})  # keys that no metric asks for
+Through = Callable[[Iterable[Ranking]], Iterable[Ranking]]
+_LATENCY = RunField.LATENCY.value  # looked up once, not for every line
 RUN = re.compile(r"run-[0-9a-f]{12}\.jsonl\.gz")  # the name of a run file, as `run_name` makes it
 
 
@@ -71,11 +74,11 @@ def pack(rankings: Iterable[Ranking], *, source: str, depth: int = DEFAULT_DEPTH
     queries = cut = answers = verdicts = traffic = 0
     for ranking in rankings:
         entry = _of_traffic(ranking, depth) if ranking.traffic else _kept(ranking, depth)
-        if ranking.details:
-            answers += ranking.details.generated is not None
-            verdicts += _count(ranking.details.records or b"[]")
-        kept |= entry.keys() - _OF_ALL
-        kept.update(key for item in (ranking.details and ranking.details.items) or () for key in _stated(item))
+        kept.update(entry)
+        if details := ranking.details:
+            answers += details.generated is not None
+            verdicts += _count(details.records) if details.records else 0
+            kept.update(key for item in details.items or () for key in _stated(item))
         lines += encode(entry) + b"\n"
         traffic += ranking.traffic
         queries += not ranking.traffic
@@ -90,7 +93,32 @@ def pack(rankings: Iterable[Ranking], *, source: str, depth: int = DEFAULT_DEPTH
     data = bytes(packed)
     digest = hashlib.sha256(data).hexdigest()
     counts = {"queries": queries, "cut": cut, "answers": answers, "verdicts": verdicts, "traffic": traffic}
-    return Packed(data=data, sha256=digest, depth=depth, kept=sorted(kept), **counts)
+    return Packed(data=data, sha256=digest, depth=depth, kept=sorted(kept - _OF_ALL), **counts)
+
+
+def pack_run(
+    run: Run, through: Through, *, source: str, depth: int = DEFAULT_DEPTH, traffic: Sequence[Ranking] = ()
+) -> Packed:
+    """The same of an opened run and the traffic's rankings: quickly, or carefully where a line is out of order.
+
+    Raises:
+        RankgateError: the run is malformed or has no query.
+    """
+    if run.quick is not None and run.quick.by_line:
+        with suppress(ValueError, RecursionError, RankgateError), run.quick.opened() as reading:
+            if reading is not None:
+                return pack(chain(through(_each_once(reading[0])), traffic), source=source, depth=depth)
+    return pack(chain(through(run.rankings), traffic), source=source, depth=depth)
+
+
+def _each_once(rankings: Iterable[Ranking]) -> Iterator[Ranking]:
+    """The rankings; a ValueError at the second of one query."""
+    seen: set[str] = set()
+    for ranking in rankings:
+        if ranking.query_id in seen:
+            raise ValueError(ranking.query_id)
+        seen.add(ranking.query_id)
+        yield ranking
 
 
 def with_context_texts(
@@ -179,26 +207,28 @@ def _kept(ranking: Ranking, depth: int) -> dict[str, Any]:
     details = ranking.details
     if details is None:
         return {"query_id": ranking.query_id, "retrieved": ranking.ids[:depth]}
-    generated = details.generated or Generated()
     deepest = _depth_of_context(ranking, details.generated, depth) if details.generated else depth
     entry: dict[str, Any] = {"query_id": ranking.query_id, "retrieved": _listed(ranking, deepest)}
     if details.raw is not None:
         entry[RunField.RAW.value] = _listed(details.raw, depth)
     if details.rewrites is not None:
         entry[RunField.REWRITES.value] = [{"topk": _listed(each, depth)} for each in details.rewrites]
-    scores = details.scores
-    judges = (details.judges or {}) if details.scores else {}
-    stated: dict[RunField, Any] = {
-        RunField.LATENCY: details.latency_ms or None,
-        RunField.SOURCE: details.source[0] if details.source and len(details.source) == 1 else details.source,
-        RunField.ENTITIES: details.entities,
-        RunField.SCORES: scores
-        and {**scores, **{name: {"value": scores[name], "judge": judge} for name, judge in judges.items()}},
-    }
-    entry |= {need.value: value for need, value in stated.items() if value is not None}
-    answered = (generated.answer, generated.citations, generated.context, generated.texts, generated.abstained)
-    entry |= {key: value for key, value in zip(ANSWER_KEYS, answered, strict=True) if value is not None}
-    return entry | ({RunField.VERDICTS.value: msgspec.Raw(details.records)} if details.records else {})
+    if details.latency_ms:
+        entry[_LATENCY] = details.latency_ms
+    if details.source is not None:
+        entry[RunField.SOURCE.value] = details.source[0] if len(details.source) == 1 else details.source
+    if details.entities is not None:
+        entry[RunField.ENTITIES.value] = details.entities
+    if (scores := details.scores) is not None:
+        judges = (details.judges or {}) if scores else {}
+        by_judge = {name: {"value": scores[name], "judge": judge} for name, judge in judges.items()}
+        entry[RunField.SCORES.value] = {**scores, **by_judge}
+    if generated := details.generated:
+        answered = (generated.answer, generated.citations, generated.context, generated.texts, generated.abstained)
+        entry |= {key: value for key, value in zip(ANSWER_KEYS, answered, strict=True) if value is not None}
+    if details.records:
+        entry[RunField.VERDICTS.value] = msgspec.Raw(details.records)
+    return entry
 
 
 def _depth_of_context(ranking: Ranking, generated: Generated, depth: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 import msgspec
@@ -15,7 +15,7 @@ from rankgate.baselines.acceptances import amended
 from rankgate.baselines.base import open_record
 from rankgate.baselines.clones import overtaken
 from rankgate.baselines.memory import Memory
-from rankgate.baselines.packing import DEFAULT_DEPTH, Packed, pack, recorded, with_context_texts
+from rankgate.baselines.packing import DEFAULT_DEPTH, Packed, pack, pack_run, recorded, with_context_texts
 from rankgate.baselines.records import Record
 from rankgate.cli.check import judge
 from rankgate.cli.inputs import criteria_if_any, memory_of, store_named
@@ -23,6 +23,7 @@ from rankgate.cli.options import TABLE_OR_JSON, add_shared, add_store, date_of
 from rankgate.cli.output import as_json
 from rankgate.criteria import Criteria, InputFile
 from rankgate.criteria.inputs import Inputs, gold_of
+from rankgate.criteria.rereading import rankings_again
 from rankgate.criteria.runs import candidate_run
 from rankgate.criteria.starter import REQUIRED
 from rankgate.diagnosis.gold_changes import mark_of
@@ -190,14 +191,14 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
         name = "standard input" if run_file and path != run_file.path else opened.name
         known = 0
 
-        def rankings() -> Iterator[Ranking]:
+        def counted(rankings: Iterable[Ranking]) -> Iterator[Ranking]:
             nonlocal known
-            for ranking in opened.rankings:
+            for ranking in rankings:
                 known += gold is not None and ranking.query_id in gold.samples
                 yield ranking
 
         traffic = _traffic_of(again, criteria)
-        packed = pack(chain(rankings(), traffic), source=name, depth=depth)
+        packed = pack_run(opened, counted, traffic=traffic, source=name, depth=depth)
         if arguments.verdicts and not packed.answers:
             raise bad_input(_NOTHING_JUDGED, file=arguments.verdicts)
         if packed.answers:
@@ -285,9 +286,9 @@ def _with_answers(
         raise bad_input(_NOTHING_JUDGED, file=verdicts)
     depth = criteria.judge.depth if criteria and criteria.judge else CONTEXT_DEPTH
     source = candidate_run(run, criteria, gold=gold)
-    rankings: Iterator[Ranking] = source.open(needs).rankings
+    rankings = rankings_again(source, needs)
     if RunField.TEXTS not in needs:  # which a run without answers may have in any shape
-        texts = source.open(needs | {RunField.TEXTS}).rankings
+        texts = rankings_again(source, needs | {RunField.TEXTS})
         rankings = with_context_texts(rankings, texts, depth)
     path = verdicts_file(run or (criteria.inputs.run if criteria else None), verdicts)
     named = read_verdicts(path) if path else {}

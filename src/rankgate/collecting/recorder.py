@@ -33,8 +33,8 @@ from rankgate.readers.formats import fingerprint_of, read_gold
 from rankgate.readers.mapped import answer_line
 from rankgate.readers.mapping import Finder
 from rankgate.readers.results import ResultError
-from rankgate.readers.run_lines import PER_QUERY_KEYS
 from rankgate.readers.source import STDIN
+from rankgate.readers.strict_lines import PER_QUERY_KEYS
 from rankgate.statistics.quantiles import quantile
 
 MAX_FAILURES = 20  # to show

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -16,9 +16,9 @@ from rankgate.readers.field_map import SYSTEM, named
 from rankgate.readers.json_text import JsonError, explain, infinite_score, line_json, spoken, strict_json
 from rankgate.readers.recognition import LISTS
 from rankgate.readers.rows import two_systems
-from rankgate.readers.run_lines import REFUSED, Lines, stated_beside
 from rankgate.readers.run_shapes import ONE_LIST, LooseLine, loose_shape, to_ranking
 from rankgate.readers.source import Source
+from rankgate.readers.strict_lines import REFUSED, Lines, stated_beside
 
 _NESTED = ("retrieved", "topk")  # where an object holds the list
 _NAMED = 20  # keys of a line
@@ -29,25 +29,22 @@ _Seen = dict[str, tuple[int, set[str | None]]]  # each query's first line, and w
 class LooseLines:
     """Decodes lines of any accepted shape."""
 
-    def __init__(
-        self, needs: frozenset[RunField], looked_through: Callable[[bytes], bool], *, stored: bool = False
-    ) -> None:
-        self._needs = needs
-        self._looked_through = looked_through
-        self._shape = loose_shape(needs, stored=stored)
+    def __init__(self, lines: Lines, *, stored: bool = False) -> None:
+        self._lines = lines
+        self._shape = loose_shape(lines.needs, stored=stored)
 
     def decoded(self, line: bytes) -> LooseLine:
         """The line; a ValueError where it is no JSON, not UTF-8, or has a key twice."""
         line.decode()
         if (b"NaN" in line or b"Infinity" in line) and (culprit := infinite_score(line)):
             raise ValueError(culprit)
-        looked_through = self._looked_through(line)
+        looked_through = self._lines.looked_through(line)
         return loose_line(line_json(line, missing=True) if looked_through else msgspec.json.decode(line), self._shape)
 
     def ranking(self, line: bytes) -> Ranking:
         """The ranking of a line; a ValueError where it has none."""
         loose = self.decoded(line)
-        return to_ranking(loose, loose.written_id(), self._needs)
+        return to_ranking(loose, loose.written_id(), self._lines.needs)
 
 
 def read_jsonl(
@@ -58,7 +55,8 @@ def read_jsonl(
     Verdicts are read of a `stored` run alone, and lines of the traffic where they are needed; the gold set may have the
     same question.
     """
-    lines = Lines(needs, stored=stored)
+    lines = Lines(needs)
+    loosely = LooseLines(lines, stored=stored)
     seen_by_kind: tuple[_Seen, _Seen] = ({}, {})  # of the gold set, and of the traffic
     for number, line in source.lines():
         strict = lines.strict(line)
@@ -72,7 +70,7 @@ def read_jsonl(
                 continue
         place = Problem("", source.name, number)
         try:
-            loose = lines.loose.decoded(line)
+            loose = loosely.decoded(line)
         except REFUSED as error:
             log.note(place, explain(line, error, missing=True))
             continue
