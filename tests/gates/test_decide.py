@@ -41,13 +41,15 @@ def gate(
 
 
 def scores(values: Column, metric: str = "recall@5", *, missing: Collection[int] = ()) -> Scores:
-    """A run's scores as `score` would return them; `missing` are the positions of the questions that the run lacks."""
+    """A run's scores; `missing` are the positions of the questions that it lacks, all of them new to a baseline."""
     ids = tuple(f"q{position}" for position in range(len(values)))
+    lacking = frozenset(ids[position] for position in missing)
     return Scores(
         query_ids=ids,
         values={parse_metric(metric).name: list(values)},
         matched={},
-        missing=frozenset(ids[position] for position in missing),
+        missing=lacking,
+        new_queries=lacking,
         unknown_queries=(),
         duplicates=0,
         cut=0,
