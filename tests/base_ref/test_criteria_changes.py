@@ -14,7 +14,18 @@ from tests.renderers.page import Page
 from tests.rows import each_row
 
 from rankgate.base_ref.changes import gate_changes, key_changes, traffic_changes
-from rankgate.criteria import BaselinePolicy, Criteria, Gate, Inputs, Limits, SegmentRule, load_criteria, model
+from rankgate.criteria import (
+    BaselinePolicy,
+    Criteria,
+    Gate,
+    Inputs,
+    Limits,
+    SegmentRule,
+    judge_block,
+    load_criteria,
+    model,
+    retriever_block,
+)
 from rankgate.criteria import gate as gate_module
 from rankgate.criteria.judge_block import Budget, CalibrationFile, JudgeBlock, Timeouts
 from rankgate.criteria.maps import GoldMap, RunMap
@@ -325,7 +336,8 @@ def own_keys_of(kind: type[Part]) -> set[tuple[type[Part], str]]:
 
 
 def test_the_table_has_every_key_of_the_criteria() -> None:
-    named = [*vars(model).values(), *vars(gate_module).values(), Budget, CalibrationFile, Timeouts]
+    modules = (model, gate_module, judge_block, retriever_block)
+    named = [each for module in modules for each in vars(module).values()]
     known = [each for each in named if isinstance(each, type) and issubclass(each, Part)]
     parts = set(known) - {Part, GoldMap, RunMap}  # a map is compared as a whole
     assert set(EVERY_KEY) == {key for part in parts for key in own_keys_of(part)}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ from tests.forges.composite import Result
 from tests.forges.composite import run as run_action
 from tests.repositories import commit, git
 
+from rankgate import INSTALL
 from rankgate.cli import main
 
 pytestmark = pytest.mark.full
@@ -121,6 +123,7 @@ def test_the_first_run_comes_to_a_verdict(tmp_path: Path, wheels: Path, monkeypa
     before, place, after = workflow.read_text(encoding="utf-8").partition(mark)
     assert place
     workflow.write_text(f"{before}python -m pip install -r requirements.txt{after}", encoding="utf-8")
+    shutil.copy(next(wheels.glob("rankgate-*.whl")), project / INSTALL)  # which the hints of `init` say to commit
     clone, ran = first_run(project, tmp_path, wheels)
     assert ran.code == 0, ran.log
     assert "recorded 2 of 2 questions" in ran.log

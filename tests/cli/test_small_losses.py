@@ -210,7 +210,7 @@ def test_nothing_is_scored_beside_where_nothing_can_have_added_up(monkeypatch: p
     """With one acceptance, or where the accepted run has the anchor's rankings."""
     from rankgate.gates import anchor
 
-    monkeypatch.setattr(anchor, "scored", None)
+    monkeypatch.setattr(anchor, "scored_as_baseline", None)
     accept(0, 1)
     assert check(12)["given_up"] == []
     accept(0, 2)

@@ -34,7 +34,8 @@ def test_hardly_any_first_cause_is_wrong() -> None:
 
 
 def test_the_page_says_for_every_cause_what_it_is() -> None:
-    rules = {*SAYS, "no_results", "known", "one_tag", "latency_stage", "below_floor", *(stage.value for stage in Stage)}
+    facts = {"no_results", "known", "one_tag", "latency_stage", "below_floor", "counts", "rising_scores"}
+    rules = {*SAYS, *facts, *(stage.value for stage in Stage)}
     assert set(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE)) == rules
     for where, _ in SAYS.values():
         assert where in PAGE

@@ -30,6 +30,7 @@ from rankgate.renderers.escape import Sentence, Text, plain
 MAX_QUERIES = 10
 MAX_NAMED = 3  # questions that must pass, in a row
 LONGEST_NAME = 40
+SHORTER_NAME = 20  # where a row has two of them
 _IN_NUMBERS = {ReasonKind.THRESHOLD, ReasonKind.REGRESSION, ReasonKind.NO_BASELINE, ReasonKind.MUST_PASS}
 
 
@@ -294,9 +295,10 @@ def _uncompared(gate: GateResult) -> bool:
 def _name(gate: GateResult, report: Report, *, alone: bool) -> Sentence:
     questions = count_text(gate.measured.n, "question")
     label = phrases.gate_label(gate, report)
-    own: Sentence = (" (", Text(label, LONGEST_NAME), ")") if label else ()
+    longest = SHORTER_NAME if label and gate.segment else LONGEST_NAME
+    own: Sentence = (" (", Text(label, longest), ")") if label else ()
     if gate.segment is not None:
-        tag: Sentence = (Text(gate.segment, LONGEST_NAME), f" · {questions}")
+        tag: Sentence = (Text(gate.segment, longest), f" · {questions}")
         return tag if alone else (gate.metric, *own, " · ", *tag)
     return (f"all {questions}",) if alone else (gate.metric, *own)
 
