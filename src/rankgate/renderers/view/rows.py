@@ -30,7 +30,7 @@ from rankgate.renderers.escape import Sentence, Text, plain
 MAX_QUERIES = 10
 MAX_NAMED = 3  # questions that must pass, in a row
 LONGEST_NAME = 40
-SHORTER_NAME = 20  # where a row has two of them
+SHORTER_NAME = 20  # where a row has two of them, or sums up others
 _IN_NUMBERS = {ReasonKind.THRESHOLD, ReasonKind.REGRESSION, ReasonKind.NO_BASELINE, ReasonKind.MUST_PASS}
 
 
@@ -242,7 +242,7 @@ def _rest(
 def _held(gates: Sequence[GateResult], name: str) -> Row:
     """Results that hold, as one row with the one that lost most of what its limit allows."""
     first = min(gates, key=_rank)
-    which: Sentence = (Text(first.segment, 24),) if first.segment else (first.metric,)
+    which: Sentence = (Text(first.segment, SHORTER_NAME),) if first.segment else (first.metric,)
     change: Sentence = () if first.change.delta is None else ("worst: ", *which, f" {phrases.gate_change(first)}")
     if len(gates) == 1 and change:
         change = change[1:]
