@@ -245,6 +245,16 @@ OLD_GATE: dict[str, object] = {
             id="an old one whose reasons are none",
         ),
         pytest.param(
+            json.dumps({"schema_version": 2, "gates": [{**OLD_GATE, "reasons": [], "evidence": "hearsay"}]}).encode(),
+            "`$.gates[0].evidence`",
+            id="a key that has the name of a part",
+        ),
+        pytest.param(
+            json.dumps({"schema_version": 2, "gates": [{**OLD_GATE, "reasons": [], "too_small": 3}]}).encode(),
+            "`$.gates[0].too_small`",
+            id="a key of that part",
+        ),
+        pytest.param(
             b'{"schema_version": 1, "verdict": "great", "summary": "", "provenance": {"rankgate": "1", "date": ""}}',
             "$.verdict",
             id="no such verdict",

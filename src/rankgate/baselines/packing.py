@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from typing import Any
@@ -33,13 +33,12 @@ _GZIP = 31  # zlib's number of the format, whose header has no name and no time
 _SYSTEM = 9  # the byte of the header that names the system
 _BLOCK = 1 << 20  # bytes of lines that are compressed at a time, so that a large run is never there as a whole
 _OF_ALL = frozenset({"query_id", "retrieved", TEXT_KEY, RunField.TRAFFIC.value})  # keys that no metric asks for
-Through = Callable[[Iterable[Ranking]], Iterable[Ranking]]
 _LATENCY = RunField.LATENCY.value  # looked up once, not for every line
 RUN = re.compile(r"run-[0-9a-f]{12}\.jsonl\.gz")  # the name of a run file, as `run_name` makes it
 
 
 class Packed(msgspec.Struct, frozen=True, kw_only=True):
-    """A run file and what a record says of it."""
+    """A run file and what a record says of it; `of_gold` of its queries are the gold set's."""
 
     data: bytes
     sha256: str
@@ -50,6 +49,7 @@ class Packed(msgspec.Struct, frozen=True, kw_only=True):
     answers: int = 0
     verdicts: int = 0
     traffic: int = 0
+    of_gold: int = 0
 
 
 def run_name(sha256: str) -> str:
@@ -57,7 +57,7 @@ def run_name(sha256: str) -> str:
     return f"run-{sha256[:12]}.jsonl.gz"
 
 
-def pack(rankings: Iterable[Ranking], *, source: str, depth: int = DEFAULT_DEPTH) -> Packed:
+def pack(rankings: Iterable[Ranking], *, source: str, depth: int = DEFAULT_DEPTH, gold: Collection[str] = ()) -> Packed:
     """Ids to `depth`, and what the rankings were read with: latencies, answers, and what gated metrics need.
 
     A list is kept deeper than that where the prompt of an answer held what lies there. Of traffic questions
@@ -71,7 +71,7 @@ def pack(rankings: Iterable[Ranking], *, source: str, depth: int = DEFAULT_DEPTH
     packed = bytearray()
     lines = bytearray()
     kept: set[str] = set()
-    queries = cut = answers = verdicts = traffic = 0
+    queries = of_gold = cut = answers = verdicts = traffic = 0
     for ranking in rankings:
         entry = _of_traffic(ranking, depth) if ranking.traffic else _kept(ranking, depth)
         kept.update(entry)
@@ -82,6 +82,7 @@ def pack(rankings: Iterable[Ranking], *, source: str, depth: int = DEFAULT_DEPTH
         lines += encode(entry) + b"\n"
         traffic += ranking.traffic
         queries += not ranking.traffic
+        of_gold += ranking.query_id in gold and not ranking.traffic
         cut += len(ranking.ids) > depth and not ranking.traffic
         if len(lines) >= _BLOCK:
             packed += deflate.compress(lines)
@@ -93,11 +94,16 @@ def pack(rankings: Iterable[Ranking], *, source: str, depth: int = DEFAULT_DEPTH
     data = bytes(packed)
     digest = hashlib.sha256(data).hexdigest()
     counts = {"queries": queries, "cut": cut, "answers": answers, "verdicts": verdicts, "traffic": traffic}
-    return Packed(data=data, sha256=digest, depth=depth, kept=sorted(kept - _OF_ALL), **counts)
+    return Packed(data=data, sha256=digest, depth=depth, kept=sorted(kept - _OF_ALL), of_gold=of_gold, **counts)
 
 
 def pack_run(
-    run: Run, through: Through, *, source: str, depth: int = DEFAULT_DEPTH, traffic: Sequence[Ranking] = ()
+    run: Run,
+    traffic: Sequence[Ranking],
+    *,
+    source: str,
+    depth: int = DEFAULT_DEPTH,
+    gold: Collection[str] = (),
 ) -> Packed:
     """The same of an opened run and the traffic's rankings: quickly, or carefully where a line is out of order.
 
@@ -107,8 +113,8 @@ def pack_run(
     if run.quick is not None and run.quick.by_line:
         with suppress(ValueError, RecursionError, RankgateError), run.quick.opened() as reading:
             if reading is not None:
-                return pack(chain(through(_each_once(reading[0])), traffic), source=source, depth=depth)
-    return pack(chain(through(run.rankings), traffic), source=source, depth=depth)
+                return pack(chain(_each_once(reading[0]), traffic), source=source, depth=depth, gold=gold)
+    return pack(chain(run.rankings, traffic), source=source, depth=depth, gold=gold)
 
 
 def _each_once(rankings: Iterable[Ranking]) -> Iterator[Ranking]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 import msgspec
@@ -189,22 +189,16 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
         needs = frozenset({RunField.LATENCY, RunField.ANSWER}) | (criteria.plan().needs if criteria else frozenset())
         opened = candidate_run(again, criteria, gold=gold).open(needs)
         name = "standard input" if run_file and path != run_file.path else opened.name
-        known = 0
-
-        def counted(rankings: Iterable[Ranking]) -> Iterator[Ranking]:
-            nonlocal known
-            for ranking in rankings:
-                known += gold is not None and ranking.query_id in gold.samples
-                yield ranking
-
         traffic = _traffic_of(again, criteria)
-        packed = pack_run(opened, counted, traffic=traffic, source=name, depth=depth)
+        asked = gold.samples.keys() if gold else ()
+        packed = pack_run(opened, traffic, source=name, depth=depth, gold=asked)
+        is_of_gold = packed.of_gold > 0
         if arguments.verdicts and not packed.answers:
             raise bad_input(_NOTHING_JUDGED, file=arguments.verdicts)
         if packed.answers:
             kept = _with_answers(again, criteria, needs, gold, arguments.verdicts, memory)
             packed = pack(chain(kept, traffic), source=name, depth=depth)
-        if gold and not known:
+        if gold and not is_of_gold:
             raise bad_input(f"the run has none of the {len(gold.samples)} questions of {gold.name}", file=name)
         mark = mark_of(gold, fingerprint_of(gold)) if gold else None
         gold = None  # a large one is not held twice: judging reads it again

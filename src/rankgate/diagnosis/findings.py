@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -145,22 +145,25 @@ def _rising(report: Report) -> list[Diagnosis]:
 def _counted(case: Case) -> list[Diagnosis]:
     """What became of the questions that got worse, counted, and the tag of nearly all of them: facts, and no cause."""
     fates = Counter(case.worse.values())
-    texts: list[str] = []
-    for fate, words in _COUNTED.items():
-        if count := fates[fate]:
-            number = _ONE if count == 1 else _MANY
-            unanswered = len(case.unasked) if fate is Cause.NO_RESULT else 0
-            if count > unanswered:
-                texts.append(f"{count - unanswered:,} {words.format(k=first_k(case.metric), **number)}")
-            if unanswered:
-                texts.append(f"{unanswered:,} {_UNANSWERED.format(**number)}")
-    if not texts:
+    if fates.keys() <= {Cause.FINE}:
         return []
-    text = f"of the {len(case.worse):,} questions that got worse {', '.join(texts)}"
     if len(fates) == 1:
         text = _of_all(next(iter(fates)), case)
+    else:
+        text = f"of the {len(case.worse):,} questions that got worse {', '.join(_counts(fates, case))}"
     numbers = {"worse": len(case.worse), **{each.value: count for each, count in fates.items()}}
     return [_with_tag(COUNTS, text, numbers, _tag_of_most(case))]
+
+
+def _counts(fates: Mapping[Cause, int], case: Case) -> Iterator[str]:
+    """`3 return no results now`, fate by fate; what is not answered is counted apart from lists without a result."""
+    k = first_k(case.metric)
+    for fate, words in _COUNTED.items():
+        unanswered = len(case.unasked) if fate is Cause.NO_RESULT else 0
+        if count := fates.get(fate, 0) - unanswered:
+            yield f"{count:,} {words.format(k=k, **(_ONE if count == 1 else _MANY))}"
+        if unanswered:
+            yield f"{unanswered:,} {_UNANSWERED.format(**(_ONE if unanswered == 1 else _MANY))}"
 
 
 def _of_all(fate: Cause, case: Case) -> str:

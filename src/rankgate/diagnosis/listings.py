@@ -76,8 +76,9 @@ class RunLists:
         return listings_of(self.gold, self.plan, partial(lists_of, run), documents=False) if run else None
 
     def _detailed(self, run: ScoredRun | None) -> Listings | None:
-        ways = (partial(detailed_lists_of, run), partial(lists_of, run)) if run else ()
-        return listings_of(self.gold, self.plan, *ways)
+        if run is None:
+            return None
+        return listings_of(self.gold, self.plan, partial(detailed_lists_of, run), partial(lists_of, run))
 
 
 def listings_of(

@@ -222,7 +222,8 @@ def bound_of(gate: GateResult) -> float | None:
 
 def _end(gate: GateResult) -> float | None:
     """The worst value that the interval does not exclude."""
-    low, _ = gate.direction.upright(gate.measured.counted.ci if gate.measured.counted else gate.measured.ci)
+    counted = gate.measured.counted or gate.measured
+    low, _ = gate.direction.upright(counted.ci)
     return None if low is None else gate.direction.sign * low
 
 

@@ -121,7 +121,7 @@ def _scored_baseline(
     accepted = source.open(needs)
     if accepted is None:
         return plan, None
-    plan = replace(plan, depth=accepted.depth)
+    plan = replace(plan, depth=accepted.depth, compared=True)
     accepted = verdicts.on(accepted) if verdicts else accepted
     baseline = scored_as_baseline(gold.by_id, accepted, plan, source, progress)
     baseline = replace(baseline, scores=with_foreign(gold, plan, baseline.scores, partial(lists_of, baseline)))

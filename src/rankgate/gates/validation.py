@@ -236,6 +236,7 @@ def _judged(
     by: tuple[Run | None, str],
 ) -> list[GateResult]:
     """What `check` would judge, and what it would not."""
+    plan = msgspec.structs.replace(plan, compared=accepted is not None)
     baseline = accepted.scores(gold, plan) if accepted else None
     if baseline:
         plan = msgspec.structs.replace(plan, baseline_ids=ids_of(baseline, plan))

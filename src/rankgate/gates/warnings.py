@@ -370,8 +370,11 @@ def _lost_unseen(gate: Gate, found: GateResult) -> str | None:
     value, unit, limit, seen = found.measured.value, gate.metric.unit, gate.regression_max, found.evidence.detectable
     if limit is None or not value or value < 0 or gate.metric.direction is Direction.LOWER:
         return None
-    part, high = PART * value, found.measured.ci[1] if found.measured.ci else None
-    noise = 0.0 if gate.evidence is not Evidence.PROVEN_HARM else value if high is None else high - value
+    part = PART * value
+    high = found.measured.ci[1] if found.measured.ci else None
+    noise = 0.0
+    if gate.evidence is Evidence.PROVEN_HARM:
+        noise = value if high is None else high - value
     if gate.threshold is not None and value - part + noise < gate.threshold:
         return None
     caught = limit if limit >= part or seen is None else seen.detectable

@@ -171,8 +171,8 @@ class AnsweredRate(JudgedMetric, frozen=True, kw_only=True):
 class AbstainedRate(JudgedMetric, frozen=True, kw_only=True):
     """Whether the answer to a question that nothing answers (`no_answer: true`) abstains.
 
-    An answer abstains where it asserts nothing; an empty one only where the line states `abstained: true`. Undefined
-    for answerable questions.
+    An answer abstains where it asserts nothing; an empty one only where the line states `abstained: true`, which
+    does not count of one that asserts something. Undefined for answerable questions.
     """
 
     key: ClassVar[str] = "abstained_rate"

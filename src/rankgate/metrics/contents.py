@@ -131,7 +131,7 @@ class Novelty(ItemMetric, frozen=True, kw_only=True):
 class Freshness(ItemMetric, frozen=True, kw_only=True):
     """Share of the first k items whose `doc_version` is not later than the day for which the question asks (`as_of`).
 
-    An item without a version is not fresh. Undefined without `as_of`, and for an empty list.
+    Both compare as days; an item without a version is not fresh. Undefined without `as_of`, and for an empty list.
     """
 
     key: ClassVar[str] = "freshness"

@@ -23,6 +23,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         also: what is read for pages, whether or not a metric asks for it; a run may leave it out.
         beside: the metrics that pages show, scored as well as the run allows; `also` has what they read.
         keep: of lists that are read for pages alone so many items are kept; None for all.
+        compared: the run is one of two that are compared; only then its scores tell which lists are the same.
         baseline_ids: the baseline's lists by query, for metrics that compare with them.
     """
 
@@ -35,6 +36,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     also: frozenset[RunField] = frozenset()
     beside: Sequence[Metric] = ()
     keep: int | None = None
+    compared: bool = False
 
     @property
     def needs(self) -> frozenset[RunField]:

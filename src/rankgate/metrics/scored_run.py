@@ -172,8 +172,8 @@ def scored_as_baseline(
     gold: Gold, run: Run, plan: Plan, source: RunSource, progress: ReadProgress | None = None
 ) -> ScoredRun:
     """A run that another is compared with; see `scored` and `as_baseline`."""
-    found = scored(gold, run, plan, source, progress)
-    return msgspec.structs.replace(found, scores=as_baseline(gold, run, found.scores))
+    baseline = scored(gold, run, plan, source, progress)
+    return msgspec.structs.replace(baseline, scores=as_baseline(gold, run, baseline.scores))
 
 
 Compared = Comparison | Estimate | None  # an estimate where the metric compares with the run before by itself
@@ -189,7 +189,8 @@ def scored_pair(
     runs = [run for run in (source.open(plan.needs) for source in sources) if run]
     # Both lists end where the shorter store cut them, so that no run is compared on ranks that the other lost.
     depth = min((run.depth for run in runs if run.depth), default=None)
-    plan = msgspec.structs.replace(plan, depth=depth, keep_matched=bool({RunField.BASELINE} & plan.needs or plan.also))
+    keep_matched = bool({RunField.BASELINE} & plan.needs or plan.also)
+    plan = msgspec.structs.replace(plan, depth=depth, keep_matched=keep_matched, compared=True)
     both = list[ScoredRun]()
     for source, run in zip(sources, runs, strict=True):
         both.append(scored_as_baseline(gold, run, plan, source, progress))

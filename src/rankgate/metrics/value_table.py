@@ -51,7 +51,9 @@ def score_table(gold: Gold, read: Callable[[Choose], Values], name: str, plan: P
         summary = RankSummary((None,) * len(empty.ideal), None, empty.k)  # most have an earlier one's shape
         tally.rank_summaries[query_id] = tally.alike.setdefault(summary, summary)
     log.raise_if_any()
-    unasked = frozenset(gold.samples.keys() - values.rows.keys())
+    unasked: frozenset[str] = frozenset()
+    if tally.rank_summaries:  # a table without one question of the gold set is another's
+        unasked = frozenset(gold.samples.keys() - values.rows.keys())
     return replace(total(gold, plan, tally), lists={}, unasked=unasked)
 
 

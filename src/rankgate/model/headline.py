@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 from rankgate.errors import ProblemKind, on_one_line
 from rankgate.model.base_words import judged_by
-from rankgate.model.conclusion import Conclusion, ConclusionKind, Strength
+from rankgate.model.conclusion import Conclusion, ConclusionKind
 from rankgate.model.gate_result import GateResult
-from rankgate.model.loss_words import Numbers, Spell, code_text, given_up_text, parts_texts
+from rankgate.model.loss_words import Numbers, Spell, Topic, code_text, given_up_text, parts_texts
+from rankgate.model.pass_words import passes, value_and_limit
 from rankgate.model.reasons import beyond_noise_text, plain_sentence, sentences, waived_text
 from rankgate.model.report import Report
-from rankgate.model.values import BEYOND, TOLERANCE, ReasonKind, Ruling, Unit, Verdict
+from rankgate.model.values import BEYOND, TOLERANCE, ReasonKind, Verdict
 from rankgate.model.wording import (
-    beyond_word,
     count_text,
     delta_points_text,
     delta_text,
-    exact_decimals,
     limit_word,
     part_word,
-    telling_decimals,
     value_text,
     vanishes,
 )
@@ -30,9 +27,7 @@ from rankgate.model.wording import (
 OF_GATES = (ConclusionKind.GATE_FAILS, ConclusionKind.GATE_WARNS)
 # Of nothing at which Markdown begins a link, and no clause that could be ours.
 _PLAIN_NAME = re.compile(r"(?!.*(?:://|www\.|[.:](?: |$)))\w[\w:.+×/ -]{0,60}")
-_CUTOFF = re.compile(r"@(\d+)$")
 _LONGEST_PROBLEM = 400  # characters
-MAX_FLOORS = 3  # named in a sentence
 _OURS = frozenset(
     {"a", "the", "nothing", "this", "lost", "added", "no", "floors", "something", "unproven:"}
 )  # no metric, tag or code
@@ -71,36 +66,12 @@ def sentence(report: Report, name: Spell = plain_name, text: Spell = plain_text)
 def short_headline(report: Report, name: Spell = plain_name, text: Spell = plain_text) -> str:
     """The same without what the verdict itself says."""
     conclusion = report.conclusion
-    topic = _Topic(report, conclusion, Numbers(conclusion), name, text)
+    topic = Topic(report, conclusion, Numbers(conclusion), name, text)
     paradox = "" if conclusion.segment is not None else paradox_of(report.gates)
     return f"{_SENTENCES[conclusion.kind](topic)}{paradox}"
 
 
-class _Topic(NamedTuple):
-    """What a sentence is made of: the report, its conclusion with the numbers, how text of the inputs is spelled."""
-
-    report: Report
-    conclusion: Conclusion
-    numbers: Numbers
-    name: Spell
-    text: Spell
-
-    @property
-    def part(self) -> str:
-        """The tag that it names; empty for all questions."""
-        return "" if self.conclusion.segment is None else self.name(self.conclusion.segment)
-
-    @property
-    def in_part(self) -> str:
-        """The same after a metric."""
-        return f" in {self.part}" if self.part else ""
-
-    def count(self, key: str) -> int:
-        """What the conclusion counts."""
-        return self.conclusion.counts.get(key, 0)
-
-
-def _not_judged(topic: _Topic) -> str:
+def _not_judged(topic: Topic) -> str:
     problems = topic.report.problems
     if any(problem.kind is ProblemKind.INTERNAL for problem in problems):
         return "something went wrong inside rankgate."
@@ -111,7 +82,7 @@ def _not_judged(topic: _Topic) -> str:
     return f"{first}{'' if first.endswith(('.', '!', '?', '`')) else '.'}{more}"
 
 
-def _empty(topic: _Topic) -> str:
+def _empty(topic: Topic) -> str:
     absent = topic.count("absent")
     if 2 * absent > topic.count("empty"):
         return (
@@ -121,38 +92,38 @@ def _empty(topic: _Topic) -> str:
     return f"the run {what}: {_without_result(topic)}. The index or the retriever returned nothing."
 
 
-def _empty_segment(topic: _Topic) -> str:
+def _empty_segment(topic: Topic) -> str:
     return f"{_without_result(topic, f' of {topic.part}')}."
 
 
-def _without_result(topic: _Topic, whose: str = "") -> str:
+def _without_result(topic: Topic, whose: str = "") -> str:
     empty, total = topic.count("empty"), topic.count("total")
     if empty == total:
         return f"none of the {count_text(total, 'question')}{whose} got a result"
     return f"{empty:,} of the {total:,} questions{whose} got no result"
 
 
-def _failure(topic: _Topic) -> str:
+def _failure(topic: Topic) -> str:
     return f"{topic.report.failures[0]}."
 
 
-def _warning(topic: _Topic) -> str:
+def _warning(topic: Topic) -> str:
     return f"{topic.report.warnings[0]}."
 
 
-def _given_up(topic: _Topic) -> str:
+def _given_up(topic: Topic) -> str:
     return f"{given_up_text(topic.report.given_up[0], topic.report)}."
 
 
-def _other_code(topic: _Topic) -> str:
+def _other_code(topic: Topic) -> str:
     return f"{code_text(topic.report.other_code, topic.text)}."
 
 
-def _no_baseline(topic: _Topic) -> str:
-    return f"nothing to compare with yet: {_value_and_limit(topic)}."
+def _no_baseline(topic: Topic) -> str:
+    return f"nothing to compare with yet: {value_and_limit(topic)}."
 
 
-def _of_gate(topic: _Topic) -> str:
+def _of_gate(topic: Topic) -> str:
     base, gate = topic.report.base, headline_gate(topic.report)
     by = judged_by(base) if base else ""
     by = f"{by}, " if by else ""
@@ -176,7 +147,7 @@ def _why_in_doubt(gate: GateResult | None) -> str:
     return f" Not proven, but {beyond_noise_text()}." if beyond_noise else ""
 
 
-def _must_pass(topic: _Topic, gate: GateResult) -> str:
+def _must_pass(topic: Topic, gate: GateResult) -> str:
     """The questions that must pass and do not, and what else the gate fails for."""
     others = f" and {count_text(len(gate.decision.queries) - 1, 'other question')}" if gate.decision.queries[1:] else ""
     do = "do" if others else "does"
@@ -188,7 +159,7 @@ def _must_pass(topic: _Topic, gate: GateResult) -> str:
     return "; ".join(texts)
 
 
-def _missing_text(topic: _Topic) -> str:
+def _missing_text(topic: Topic) -> str:
     """`; with 2 missing values at their worst it is 99.0%`."""
     at_worst, missing = topic.conclusion.at_worst, topic.count("missing")
     if at_worst is None:
@@ -203,7 +174,7 @@ def _missing_text(topic: _Topic) -> str:
     return f"; with {values} at {worst} {what}"
 
 
-def _lost_part(topic: _Topic) -> str:
+def _lost_part(topic: Topic) -> str:
     report, conclusion, numbers = topic.report, topic.conclusion, topic.numbers
     overall = next((gate for gate in report.gates if gate.name == conclusion.gate and gate.segment is None), None)
     ending = f": {topic.count('worse'):,} of {count_text(topic.count('pairs'), 'question')} got worse"
@@ -219,7 +190,7 @@ def _lost_part(topic: _Topic) -> str:
     return f"{conclusion.metric} holds overall ({change}{allowed}), but {what}{ending}."
 
 
-def _drop(topic: _Topic) -> str:
+def _drop(topic: Topic) -> str:
     """`lang:th lost 40.0 points of recall@5: 96.0% → 56.0%, 10.0 allowed`; of what is unproven what is not excluded."""
     numbers, bound = topic.numbers, topic.conclusion.bound
     allowed = f"{numbers.number(numbers.limit, numbers.decimals)} allowed" if numbers.limit else "none allowed"
@@ -229,7 +200,7 @@ def _drop(topic: _Topic) -> str:
     return f"{numbers.lost(topic.part, numbers.decimals)}: {numbers.arrow}, {allowed}"
 
 
-def _floor(topic: _Topic) -> str:
+def _floor(topic: Topic) -> str:
     """`recall@5 is 84.1%, below the floor of 85.0%; the baseline was below it, too (84.0%)`."""
     numbers, bound, sign = topic.numbers, topic.conclusion.bound, topic.numbers.direction.sign
     limit = f"the {limit_word(numbers.direction)} of {numbers.value(numbers.limit)}"
@@ -249,7 +220,7 @@ def _floor(topic: _Topic) -> str:
     return f"{value}, {beyond} {limit}; the baseline {baseline}"
 
 
-def _rest(topic: _Topic) -> str:
+def _rest(topic: Topic) -> str:
     """What became of the other parts: `The 11 other languages hold`, `9 other languages hold, 2 are unproven`."""
     holding, unproven = topic.count("segments_hold"), topic.count("segments_unproven")
     if topic.conclusion.segment is None or not holding + unproven:
@@ -266,121 +237,7 @@ def _rest(topic: _Topic) -> str:
     return f" The {other} holds." if holding == 1 else f" The {holding:,} {other}s hold."
 
 
-def _value_and_limit(topic: _Topic) -> str:
-    numbers = topic.numbers
-    if topic.conclusion.now is None:
-        return f"{numbers.metric} compares with the baseline"
-    value = f"{numbers.metric} is {numbers.value(numbers.now)}"
-    if topic.conclusion.limit is None:
-        return value
-    word = limit_word(numbers.direction)
-    if numbers.direction.sign * (numbers.limit - numbers.now) > TOLERANCE:  # of a gate that holds, so that it is noise
-        beyond = beyond_word(numbers.direction)
-        return f"{value}, {beyond} its {word} of {numbers.value(numbers.limit)}, within noise"
-    return f"{value}, {word} {numbers.value(numbers.limit)}"
-
-
-def _passes(topic: _Topic) -> str:
-    """What a pass is worth, and which blocking gates are below their floors within noise."""
-    return f"{_worth(topic)}{_below_floors(topic)}"
-
-
-def _below_floors(topic: _Topic) -> str:
-    """` Not held, within noise: mrr (0.833, floor 0.870).`, but for the gate whose floor the sentence names."""
-    mains = [gate for gate in topic.report.gates if gate.is_main]
-    blocking = [gate for gate in mains if gate.severity == "error"]
-    of_sentence = topic.conclusion.gate if topic.conclusion.rule == "floor" else None
-    texts: list[str] = []
-    for gate in blocking or mains:
-        reasons = gate.decision.reasons
-        in_doubt = any(each.kind is ReasonKind.THRESHOLD and each.ruling is Ruling.INCONCLUSIVE for each in reasons)
-        value, limit = gate.measured.value, gate.limits.threshold
-        if gate.is_unproven and in_doubt and gate.name != of_sentence and value is not None and limit is not None:
-            decimals = max(telling_decimals(value, limit, gate.unit), exact_decimals(limit, gate.unit))
-            floor = f"{limit_word(gate.direction)} {value_text(limit, gate.unit, decimals)}"
-            texts.append(f"{gate.metric} ({value_text(value, gate.unit, decimals)}, {floor})")
-    more = f" and {len(texts) - MAX_FLOORS} more" if len(texts) > MAX_FLOORS else ""
-    return f" Not held, within noise: {', '.join(texts[:MAX_FLOORS])}{more}." if texts else ""
-
-
-def _worth(topic: _Topic) -> str:
-    conclusion, numbers = topic.conclusion, topic.numbers
-    if conclusion.metric is None:
-        return "no gate limits anything."
-    questions = count_text(conclusion.counts.get("pairs", topic.count("questions")), "question")
-    if missing := topic.count("missing"):
-        questions += f", {missing:,} missing"
-    if conclusion.strength is Strength.FLOORS_ONLY:
-        value = _value_and_limit(topic)
-        return f"floors only: {value} ({questions}); no gate that blocks limits a drop of all questions."
-    now = numbers.value(numbers.now)
-    if conclusion.strength is Strength.UNCHANGED:
-        among, count = (f" among the {questions} compared", "") if _left_out(topic) else ("", f" ({questions})")
-        return f"no {_what_stays(topic)}{among}: {numbers.metric} stays at {now}{count}.{_uncompared(topic)}"
-    loss, bound = numbers.loss_word, conclusion.bound
-    if conclusion.strength is Strength.RULED_OUT and bound is not None:
-        change = delta_text(numbers.change, numbers.unit, numbers.decimals).removesuffix(" pp")
-        size = "" if vanishes(bound, numbers.unit, numbers.decimals) else f" of more than {numbers.size(bound)}"
-        worth = f"a {loss}{size} of {numbers.metric} is ruled out"
-        return f"{worth} ({questions}, {now}, {change}).{_uncompared(topic)}"
-    if conclusion.strength is Strength.LOST_AND_ALLOWED:
-        verb = "lost" if numbers.falls else "added"
-        lost = f"{verb} {numbers.size(numbers.harm, numbers.decimals)} of {numbers.metric}"
-        out = "" if bound is None else f"; more than {numbers.number(bound)} is ruled out"
-        return f"{lost}, which is allowed: {numbers.arrow}{out}."
-    moved = f"{numbers.metric} stays at {now}"
-    if not numbers.vanishing:
-        change = delta_points_text(numbers.change, numbers.unit, numbers.decimals)
-        moved = f"{change} of {numbers.metric}, within noise"
-    size = f"any {loss}" if bound is None else f"a {loss} of up to {numbers.size(bound)}"
-    allowed = "none is allowed"
-    if numbers.limit:
-        are = "are" if numbers.unit is Unit.SHARE else "is"
-        allowed = f"{numbers.number(numbers.limit, numbers.decimals)} {are} allowed"
-    unsure = f"with {questions} {size} is not excluded; {allowed}"
-    return f"unproven: {moved}, but {unsure}.{_uncompared(topic)}"
-
-
-def _what_stays(topic: _Topic) -> str:
-    """`list changed in the first 5`: as far as the metric looks; of values that no list has, and of answers, those."""
-    if any(each.by_judge for each in topic.report.gates if each.place == topic.conclusion.place):
-        return "answer changed"
-    metric = topic.conclusion.metric or ""
-    if topic.conclusion.unit not in (Unit.SHARE, Unit.SCORE) or metric.startswith("score("):
-        return "value changed"
-    cutoff = _CUTOFF.search(metric)
-    return f"list changed in the first {cutoff[1]}" if cutoff else "list changed"
-
-
-def _left_out(topic: _Topic) -> bool:
-    """Whether questions have a value now and none in the baseline."""
-    row = next((each for each in topic.report.gates if each.place == topic.conclusion.place), None)
-    return row is not None and row.measured.n != row.change.n_pairs
-
-
-def _uncompared(topic: _Topic) -> str:
-    """How many questions are not compared, with the value over all where that reads otherwise; how many are gone."""
-    row = next((each for each in topic.report.gates if each.place == topic.conclusion.place), None)
-    text = ""
-    value = row.measured.value if row is not None else None
-    paired_value = row.change.paired_value if row is not None else None
-    if row is not None and _left_out(topic) and value is not None and paired_value is not None:
-        queries = topic.report.queries
-        state = "not in the baseline" if queries is not None and queries.new else "not compared"
-        count = row.measured.n - row.change.n_pairs
-        text = count_text(count, f"question is {state}", f"questions are {state}")
-        if vanishes(value - paired_value, row.unit):
-            text = f" {text}."
-        else:
-            text = f" With all {row.measured.n:,} it is {value_text(value, row.unit)}: {text}."
-    changes = topic.report.gold_changes
-    if changes is not None and changes.removed:
-        are = count_text(changes.removed, "question of the baseline is", "questions of the baseline are")
-        text += f" {are} no longer in the gold set."
-    return text
-
-
-_SENTENCES: Mapping[ConclusionKind, Callable[[_Topic], str]] = {
+_SENTENCES: Mapping[ConclusionKind, Callable[[Topic], str]] = {
     ConclusionKind.NOT_JUDGED: _not_judged,
     ConclusionKind.EMPTY: _empty,
     ConclusionKind.FAILURE: _failure,
@@ -392,7 +249,7 @@ _SENTENCES: Mapping[ConclusionKind, Callable[[_Topic], str]] = {
     ConclusionKind.GIVEN_UP: _given_up,
     ConclusionKind.WARNING: _warning,
     ConclusionKind.NO_BASELINE: _no_baseline,
-    ConclusionKind.PASS: _passes,
+    ConclusionKind.PASS: passes,
 }
 
 # --- what others say
@@ -450,10 +307,10 @@ def more_text(report: Report) -> str:
 
 
 def _more_parts(conclusion: Conclusion) -> str:
-    """`2 more languages and 1 other part`: those divided as the named one, and those by other tags."""
+    """`2 more languages and 1 part by another tag`: those divided as the named one, and the others."""
     texts: list[str] = []
-    if alike := conclusion.counts.get("segments_fail", 0):
-        texts.append(count_text(alike, f"more {part_word(conclusion.segment)}"))
+    if same_tag := conclusion.counts.get("segments_fail", 0):
+        texts.append(count_text(same_tag, f"more {part_word(conclusion.segment)}"))
     if others := conclusion.counts.get("other_parts_fail", 0):
         texts.append(count_text(others, "part by another tag", "parts by other tags"))
     return " and ".join(texts)

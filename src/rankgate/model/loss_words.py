@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import NamedTuple
 
 from rankgate.model.base_ref import SHORT_SHA
 from rankgate.model.conclusion import Conclusion, ConclusionKind, GivenUp, OtherCode, PartLoss
@@ -139,3 +140,27 @@ def code_text(code: OtherCode | None, text: Spell) -> str:
         what = text(code.path)
     more = f" and {count_text(code.more, 'more file')}" if code.more else ""
     return f"this run was recorded at {code.commit[:SHORT_SHA]}, before the last change of {what}{more}"
+
+
+class Topic(NamedTuple):
+    """What a sentence is made of: the report, its conclusion with the numbers, how text of the inputs is spelled."""
+
+    report: Report
+    conclusion: Conclusion
+    numbers: Numbers
+    name: Spell
+    text: Spell
+
+    @property
+    def part(self) -> str:
+        """The tag that it names; empty for all questions."""
+        return "" if self.conclusion.segment is None else self.name(self.conclusion.segment)
+
+    @property
+    def in_part(self) -> str:
+        """The same after a metric."""
+        return f" in {self.part}" if self.part else ""
+
+    def count(self, key: str) -> int:
+        """What the conclusion counts."""
+        return self.conclusion.counts.get(key, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from rankgate.model.reasons import sentences
 from rankgate.model.report import SCHEMA_VERSION, Report, ReportFile
 from rankgate.model.values import ReasonKind
 
+_OF_PARTS = re.compile(rf"\]\.(?:{'|'.join(PARTS)})\b")  # in a path, which the file does not name
 MAX_LOSSES = 50  # answers that got worse, and those that are not faithful
 
 
@@ -50,9 +52,7 @@ def decode_report(data: bytes, name: str) -> Report:
             document["gates"] = [_gate(row, version) if isinstance(row, dict) else row for row in rows]
         report = msgspec.convert(document, type=ReportFile)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        message = str(error)
-        for part in PARTS:  # which the file does not name
-            message = message.replace(f"].{part}", "]")
+        message = _OF_PARTS.sub("]", str(error))
         raise bad_input(f"not a rankgate report: {message}", file=name) from error
     gates: list[GateResult] = []
     for gate in report.gates:  # the sentences were written for others

@@ -144,8 +144,11 @@ def _unproven_parts(report: Report, first: GateResult | None) -> list[GateResult
 
 def _more_unproven(count: int, what: str = "") -> str:
     """`2 more are unproven`; nothing where none is."""
-    named = f"{count:,} more" if not what else count_text(count, f"more {what}")
-    return f"{named} {'is' if count == 1 else 'are'} unproven" if count else ""
+    if count == 0:
+        return ""
+    named = count_text(count, f"more {what}") if what else f"{count:,} more"
+    verb = "is" if count == 1 else "are"
+    return f"{named} {verb} unproven"
 
 
 def _unproven_rows(report: Report, most: int) -> Rows:
@@ -221,8 +224,9 @@ def _rest(
     Parts by another tag are counted by themselves; what is `listed` has a row already.
     """
     parts = [gate for gate in report.gates if first and first.segment and gate.name == first.name and gate.segment]
-    alike = [part for part in parts if first and tag_keys(part.segment) == tag_keys(first.segment)]
-    for group, by_tag in ((alike, ""), ([part for part in parts if part not in alike], " by other tags")):
+    same_tag = [part for part in parts if first and tag_keys(part.segment) == tag_keys(first.segment)]
+    other_tags = [part for part in parts if part not in same_tag]
+    for group, by_tag in ((same_tag, ""), (other_tags, " by other tags")):
         holding = [part for part in group if part.verdict is Verdict.PASS and not part.evidence.too_small]
         unlisted = [part for part in holding if part not in listed]
         small = sum(part.evidence.too_small for part in group)
