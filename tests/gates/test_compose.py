@@ -218,19 +218,19 @@ WHOLE_LIST = (gate("mrr", drop=0.5),)
         pytest.param(lambda: composed(ACCEPTED, gates=FLOOR), [], id="no baseline, and no gate that would need one"),
         pytest.param(
             lambda: composed(ACCEPTED, without("q2"), mark=accepted_with("q1", "q3", "none")),
-            ["1 question is not in the baseline, and not compared."],
+            ["1 question is absent from the baseline, and not compared."],
             id="one new query",
         ),
         pytest.param(
             lambda: composed(ACCEPTED, without("q2", "q3"), mark=accepted_with("q1", "none")),
-            ["2 questions are not in the baseline, and not compared."],
+            ["2 questions are absent from the baseline, and not compared."],
             id="two new queries",
         ),
         pytest.param(
             lambda: composed(ACCEPTED, without("q2", "q3"), mark=accepted_with("q1", "q2", "none")),
             [
-                "1 question is absent from the baseline; where relevance is scored, that counts as the worst there.",
-                "1 question is not in the baseline, and not compared.",
+                "1 question is absent from the baseline; where relevance is scored, that counts as the worst.",
+                "1 question is absent from the baseline, and not compared.",
             ],
             id="one that the baseline was asked, and a new one",
         ),
@@ -266,7 +266,7 @@ WHOLE_LIST = (gate("mrr", drop=0.5),)
                 "1 question is absent from the run; where relevance is scored, that counts as the worst.",
                 "1 question of the run has no judgment and was ignored.",
                 "1 repeated id was removed from the rankings.",
-                "2 questions are not in the baseline, and not compared.",
+                "2 questions are absent from the baseline, and not compared.",
                 "To be compared, lists were cut at rank 3, the depth of the baseline, on both sides.",
             ],
             id="all at once, in this order",

@@ -17,7 +17,7 @@ from rankgate.model.scores import Scores
 from rankgate.model.values import Details, Gold, Item, Ranking, Sample
 
 GOLD = Gold(samples={name: Sample(query_id=name, gains={"a": 1}) for name in "pqrs"}, name="gold", format="jsonl")
-PLAN = Plan(metrics=parse_metrics("recall@2,mrr,recall(stage=raw)@2,hit@k"), depth=4, default_k=3)
+PLAN = Plan(metrics=parse_metrics("recall@2,mrr,recall(stage=raw)@2,hit@k"), depth=4, default_k=3, compared=True)
 ALL = {metric.name for metric in PLAN.metrics}
 
 
@@ -63,7 +63,7 @@ def test_lists_that_are_not_known_are_not_the_same() -> None:
 
 def test_the_same_ids_of_other_texts_are_not_the_same() -> None:
     gold = Gold(samples={"p": Sample(query_id="p", gains={"Open daily.": 1, "Closed.": 1})}, name="", format="jsonl")
-    plan = Plan(metrics=parse_metrics("recall@2"), how=Matching(by=By.TEXT), keep_matched=True)
+    plan = Plan(metrics=parse_metrics("recall@2"), how=Matching(by=By.TEXT), keep_matched=True, compared=True)
 
     def scored(*texts: str) -> Scores:
         return score(gold, [Ranking("p", ["a"], details=Details(items=[Item(text=text) for text in texts]))], plan)

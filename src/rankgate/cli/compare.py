@@ -23,7 +23,7 @@ from rankgate.criteria.runs import NamedRun, deepest_cutoff
 from rankgate.diagnosis.differences import run_differences
 from rankgate.diagnosis.listings import unmatched
 from rankgate.diagnosis.movements import by_tag
-from rankgate.diagnosis.notes import cut_text, missing_notes
+from rankgate.diagnosis.notes import absent_notes, cut_text, missing_notes
 from rankgate.errors import bad_input, on_one_line, shown
 from rankgate.files.writing import write_atomic
 from rankgate.gates.details import with_details
@@ -134,13 +134,7 @@ def _notes(gold: Gold, plan: Plan, scored_runs: Sequence[ScoredRun]) -> list[str
     unmatched_ids: list[str] = []
     for each in scored_runs:
         name = on_one_line(each.run.name)
-        new = each.scores.new_queries
-        if missing := len(each.scores.missing - new):
-            are = count_text(missing, "question is", "questions are")
-            absent.append(f"{are} absent from {name}, which counts as the worst there.")
-        if new:
-            are = count_text(len(new), "question is", "questions are")
-            absent.append(f"{are} absent from {name}, and not compared.")
+        absent += absent_notes(each.scores, name)
         undefined += missing_notes(plan.metrics, each.scores, name)
         if odd := unmatched(gold, plan, each):
             unmatched_ids.append(never_line(odd, shown, name))

@@ -20,18 +20,31 @@ if TYPE_CHECKING:
 OTHER_LENGTH = 2  # times: below, lists are about as long
 
 
+def absent_notes(scores: Scores, name: str) -> list[str]:
+    """Which questions a run lacks: those that it was asked, and of a baseline those that are new to it."""
+    asked = len(scores.missing - scores.new_queries)
+    new = len(scores.new_queries)
+    notes: list[str] = []
+    if asked:
+        absent = f"{count_text(asked, 'question is', 'questions are')} absent from {name}"
+        notes.append(f"{absent}; where relevance is scored, that counts as the worst.")
+    if new:
+        notes.append(f"{count_text(new, 'question is', 'questions are')} absent from {name}, and not compared.")
+    return notes
+
+
 def notes_of(
     criteria: Criteria, candidate: ScoredRun, baseline: ScoredRun | None, changes: GoldChanges | None = None
 ) -> list[str]:
     """One sentence a fact: what was left out, counted as worst, cut, or judged otherwise."""
     scores = candidate.scores
-    unknown, counts = len(scores.unknown_queries), "where relevance is scored, that counts as the worst"
-    absent = f"{count_text(len(scores.missing), 'question is', 'questions are')} absent from the run; {counts}."
+    unknown = len(scores.unknown_queries)
     without = f"{count_text(unknown, 'question of the run has', 'questions of the run have')} no judgment"
     ignored = f"{without} and {'was' if unknown == 1 else 'were'} ignored."
     removed = f"{count_text(scores.duplicates, 'repeated id was', 'repeated ids were')} removed from the rankings."
-    facts = [(scores.missing, absent), (unknown, ignored), (scores.duplicates, removed)]
-    notes = [text for number, text in facts if number]
+    notes = absent_notes(scores, "the run")
+    notes += [ignored] if unknown else []
+    notes += [removed] if scores.duplicates else []
     sides = {"run": candidate, "baseline": baseline}
     if unlisted := [f"the {name}" for name, side in sides.items() if side and not side.scores.listed]:
         what = "known by values per query and not by rankings: no documents are named, nor whether lists are the same"
@@ -42,13 +55,7 @@ def notes_of(
         floors = any(gate.threshold is not None for gate in criteria.gates)
         what = "floors were judged, drops were not" if floors else "drops were not judged"
         return [*notes, f"There is no baseline yet: {what}."] if drops else notes
-    new = baseline.scores.new_queries
-    if lacking := len(baseline.scores.missing - new):
-        count = count_text(lacking, "question is", "questions are")
-        notes.append(f"{count} absent from the baseline; {counts} there.")
-    if new:
-        count = count_text(len(new), "question is", "questions are")
-        notes.append(f"{count} not in the baseline, and not compared.")
+    notes += absent_notes(baseline.scores, "the baseline")
     if changes:
         notes.append(gold_note(changes))
     sees_all = any(metric.cutoff is Cutoff.WHOLE or sees_below(metric) for metric in criteria.metrics())

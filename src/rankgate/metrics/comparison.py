@@ -135,7 +135,7 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
     """The values of the queries, at least one, that have one on both sides, and what they say at any confidence.
 
     `clusters` are their labels, and `ends` what `attainable` gives for them. `same` tells whether all their scored
-    lists are equal, which is not known where a value changed.
+    lists are equal.
     """
 
     metric: Metric
@@ -280,7 +280,7 @@ def paired_scores(metric: Metric, candidate: Scores, baseline: Scores) -> Pairs 
         *(metric, new, old),
         clusters=candidate.clusters,
         ends=attainable(metric, candidate, list(map(_if_both, new, old))),
-        same=new == old and same_lists(metric, candidate, baseline),
+        same=same_lists(metric, candidate, baseline),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import msgspec
@@ -15,7 +14,6 @@ from rankgate.model.reasons import sentences
 from rankgate.model.report import SCHEMA_VERSION, Report, ReportFile
 from rankgate.model.values import ReasonKind
 
-_OF_PARTS = re.compile(rf"\]\.(?:{'|'.join(PARTS)})\b")  # in a path, which the file does not name
 MAX_LOSSES = 50  # answers that got worse, and those that are not faithful
 
 
@@ -48,12 +46,12 @@ def decode_report(data: bytes, name: str) -> Report:
             known = f"this rankgate reads ({SCHEMA_VERSION}); upgrade rankgate"
             raise bad_input(f"report schema {version} is newer than {known}", file=name)
         document = msgspec.json.decode(data)
-        if isinstance(rows := document.get("gates"), list):
-            document["gates"] = [_gate(row, version) if isinstance(row, dict) else row for row in rows]
+        rows = document.get("gates")
+        if isinstance(rows, list):
+            document["gates"] = [_gate(row, version, name, f"gates[{index}]") for index, row in enumerate(rows)]
         report = msgspec.convert(document, type=ReportFile)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        message = _OF_PARTS.sub("]", str(error))
-        raise bad_input(f"not a rankgate report: {message}", file=name) from error
+        raise bad_input(f"not a rankgate report: {error}", file=name) from error
     gates: list[GateResult] = []
     for gate in report.gates:  # the sentences were written for others
         reasons = [each if each.kind is ReasonKind.TEXT else replace(each, text="") for each in gate.decision.reasons]
@@ -66,11 +64,21 @@ def file_keys(report: ReportFile) -> dict[str, Any]:
     return {name: getattr(report, name) for name in ReportFile.__struct_fields__}
 
 
-def _gate(row: dict[str, Any], version: int) -> dict[str, Any]:
-    """A gate in its parts; in a report of schema 1 reasons were sentences. What else is wrong, the conversion says."""
+def _gate(row: Any, version: int, name: str, key: str) -> Any:
+    """A gate; what is none is left to the conversion. In a report of schema 1 reasons were sentences.
+
+    Each part is converted by itself, so that an error names the key as the file has it.
+    """
+    if not isinstance(row, dict):
+        return row
     if version == 1 and isinstance(reasons := row.get("reasons"), list):
         row["reasons"] = [{"kind": ReasonKind.TEXT, "text": reason} for reason in reasons]
-    return in_parts(row)
+    result = in_parts(row)
+    try:
+        parts = {part: msgspec.convert(result[part], kind) for part, kind in PARTS.items()}
+        return msgspec.convert(result | parts, GateResult)
+    except msgspec.ValidationError as error:
+        raise bad_input(f"not a rankgate report: {error}", file=name, key=key) from error
 
 
 class _Version(msgspec.Struct):
