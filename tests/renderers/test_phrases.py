@@ -11,6 +11,7 @@ from rankgate.model.gate_result import GateResult
 from rankgate.model.report import Provenance, Queries, Report, SegmentValue
 from rankgate.model.values import Direction, EvidenceState, Interval, Unit, Verdict
 from rankgate.renderers import phrases
+from rankgate.renderers.segment_lines import segments_line
 
 GATE = changed(
     RECALL,
@@ -203,7 +204,7 @@ SMALL = changed(PART, too_small=True)
 )
 def test_how_many_segments_hold(gates: list[GateResult], line: str) -> None:
     report = Report(verdict=Verdict.PASS, summary="s", gates=gates, provenance=Provenance(rankgate="0", date="d"))
-    assert phrases.segments_line(report, repr) == line
+    assert segments_line(report, repr) == line
 
 
 def small(number: int, keys: str = "lang", n: int = 25, **known: object) -> GateResult:
@@ -214,7 +215,7 @@ def small(number: int, keys: str = "lang", n: int = 25, **known: object) -> Gate
 
 def line_of(gates: list[GateResult]) -> str:
     report = Report(verdict=Verdict.PASS, summary="s", gates=gates, provenance=Provenance(rankgate="0", date="d"))
-    return phrases.segments_line(report, repr)
+    return segments_line(report, repr)
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from rankgate.model.base_ref import BaseSide
 from rankgate.model.conclusion import ConclusionKind
 from rankgate.model.details import Cause, Expected, depth_of, left
 from rankgate.model.gate_result import OF_QUESTIONS, GateResult
-from rankgate.model.reasons import sentences
 from rankgate.model.report import Oddities, Provenance, Report, SegmentValue, Source
 from rankgate.model.values import Direction, Interval, ReasonKind, Ruling, Unit, Verdict
 from rankgate.model.wording import (
@@ -22,7 +21,6 @@ from rankgate.model.wording import (
     harm_word,
     interval_text,
     part_word,
-    tag_keys,
     telling_decimals,
     value_text,
 )
@@ -31,7 +29,6 @@ from rankgate.renderers.escape import Sentence, Spell, Text, command_line, liste
 ICONS = {Verdict.PASS: "✅", Verdict.WARN: "⚠️", Verdict.FAIL: "❌", Verdict.NOT_JUDGED: "❔"}
 NOTHING = "–"
 UNPROVEN = "unproven"  # the status of what passes because noise explains it
-MAX_FALLEN = 5
 LONGEST = 40  # characters of a name or a tag
 
 # What one gate does, and what several do.
@@ -41,15 +38,7 @@ VERBS = {
     Verdict.NOT_JUDGED: ("is not judged", "are not judged"),
     Verdict.PASS: ("holds", "hold"),
 }
-# What becomes of a segment: of one, and of several. The worst first.
-_STATES = (
-    *(VERBS[verdict] for verdict in (Verdict.FAIL, Verdict.NOT_JUDGED, Verdict.WARN)),
-    ("is unproven", "are unproven"),
-    VERBS[Verdict.PASS],
-    ("is too small to judge", "are too small to judge"),
-)
 _OF_LOSSES = {ReasonKind.THRESHOLD, ReasonKind.REGRESSION, *OF_QUESTIONS}
-_NOISE, _HOLDS, _SMALL = 3, 4, 5  # places of those that pass
 # A short label, and a clause that explains it; `first k` is the details'. In the order of how much each one hurts.
 CAUSE_WORDS: dict[Cause, tuple[str, str]] = {
     Cause.NO_RESULT: ("no result", "the run lacks the question or returns an empty list"),
@@ -220,65 +209,6 @@ def _value_and_change(gate: GateResult) -> str:
     if gate.change.paired_value is None:
         return gate_change(gate)
     return f"{_value(gate.change.paired_value, gate)} ({gate_change(gate)})"
-
-
-def segments_line(report: Report, spell: Spell) -> str:
-    """What became of the segments that gates look at: `Segments: 1 fails, 9 hold, 2 are too small to judge.` or so.
-
-    Each counts once, as the gate that is hardest on it has it.
-
-    Then the rules that judge none, and the segments that fell and do not block; `spell` makes their tags safe to show.
-    """
-    parts = [gate for gate in report.gates if gate.segment is not None]
-    if not parts:
-        return ""
-    states: dict[str | None, int] = {}
-    for part in parts:
-        states[part.segment] = min(segment_state(part), states.get(part.segment, len(_STATES)))
-    counts = sorted(Counter(states.values()).items())
-    line = f"Segments: {', '.join(f'{count:,} {_STATES[state][count > 1]}' for state, count in counts)}."
-    return " ".join([line, *_judge_none(parts, report), *_fallen(parts, report, spell)])
-
-
-def segment_state(part: GateResult) -> int:
-    """The place in `_STATES` of what became of a segment; the least is the worst."""
-    if part.verdict is not Verdict.PASS:
-        return (Verdict.FAIL, Verdict.NOT_JUDGED, Verdict.WARN).index(part.verdict)
-    if part.evidence.too_small:
-        return _SMALL
-    return _NOISE if part.is_unproven else _HOLDS
-
-
-def _judge_none(parts: Sequence[GateResult], report: Report) -> Iterator[str]:
-    """Rules all of whose segments are too small."""
-    rules: dict[object, list[GateResult]] = {}
-    for part in parts:
-        rules.setdefault((part.name, tag_keys(part.segment)), []).append(part)
-    small = [each for each in rules.values() if all(part.evidence.too_small for part in each)]
-    for rule in small[:MAX_FALLEN]:
-        none = f"judges none of its {len(rule)} segments" if len(rule) > 1 else "does not judge its only segment"
-        largest = max(rule, key=lambda part: part.measured.n)
-        yield f"{_of_gate(rule[0], report)} {none}: at most {'; '.join(sentences(largest))}."
-    if len(small) > MAX_FALLEN:
-        yield f"So it is with {len(small) - MAX_FALLEN} more."
-
-
-def _of_gate(part: GateResult, report: Report) -> str:
-    """The metric, and the gate where several are on it."""
-    label = gate_label(part, report)
-    return f"{part.metric} ({one_line(label, LONGEST)})" if label else part.metric
-
-
-def _fallen(parts: Sequence[GateResult], report: Report, spell: Spell) -> Iterator[str]:
-    """Segments that certainly fell, each by itself, and neither fail nor warn, with the reason; the worst first."""
-    fallen = [part for part in parts if part.evidence.fell and part.verdict is Verdict.PASS]
-    shown = [
-        f"{spell(part.segment or '')} {gate_change(part)} in {_of_gate(part, report)} ({'; '.join(sentences(part))})"
-        for part in sorted(fallen, key=lambda part: -abs(part.change.delta or 0.0))[:MAX_FALLEN]
-    ]
-    more = f" and {len(fallen) - MAX_FALLEN} more" if len(fallen) > MAX_FALLEN else ""
-    if shown:
-        yield f"Worse when looked at alone, which does not block: {'; '.join(shown)}{more}."
 
 
 def segment_text(value: SegmentValue) -> str:

@@ -21,6 +21,7 @@ from rankgate.renderers.answer_rows import answer_lines
 from rankgate.renderers.base_changes import changes
 from rankgate.renderers.escape import Pieces, Sentence, Text, command_line
 from rankgate.renderers.links import Link, links_of
+from rankgate.renderers.segment_lines import segments_line
 from rankgate.renderers.view.origins import Origin, accepted_anyway, facts_of, origins_of
 from rankgate.renderers.view.parts import History, Parts, history_of, parts_of
 from rankgate.renderers.view.questions import Lost, LostAnswer, answers_of, questions_of
@@ -231,7 +232,7 @@ def _values(report: Report) -> Sentence:
 
 def _segments(report: Report) -> Sentence:
     pieces = Pieces()
-    return pieces.sentence(phrases.segments_line(report, pieces.spell))
+    return pieces.sentence(segments_line(report, pieces.spell))
 
 
 def _base(report: Report) -> Sentence:
