@@ -21,16 +21,18 @@ gates:
 """
 LOST = "{name: recall@5, regression_max: 0.05, max_lost_queries: 1}"
 FLOOR = "{name: recall@5, threshold: 0.95}"
-MISS, EMPTY, LOWER = "miss", "empty", "lower"
+MISS, EMPTY, LOWER, REWORDED = "miss", "empty", "lower", "reworded"
 Lists = Mapping[int, str]
 
 
 def listed(row: int, state: str | None, scores: Sequence[float]) -> dict[str, Any]:
-    """A line of a run: the relevant document first, unless it is missing or stands eighth."""
+    """A line of a run: the relevant document first, unless it is missing or stands eighth; or of another text."""
     wrong = [f"x{row}-{place}" for place in range(9)]
-    ids = {None: [f"d{row}", *wrong], MISS: wrong, EMPTY: [], LOWER: [*wrong[:7], f"d{row}", *wrong[7:]]}[state]
+    lower = [*wrong[:7], f"d{row}", *wrong[7:]]
+    ids = {None: [f"d{row}", *wrong], MISS: wrong, EMPTY: [], LOWER: lower, REWORDED: [f"d{row}"]}[state]
     items = [{"chunk_id": item} | ({"score": scores[place]} if scores else {}) for place, item in enumerate(ids)]
-    return {"query_id": f"q{row:02}", "topk": items}
+    stated = {"question_sha256": "0" * 64} if state == REWORDED else {}
+    return {"query_id": f"q{row:02}", "topk": items, **stated}
 
 
 def look_first(now: Lists, before: Lists, gate: str, *, rising: bool = False, evidence: str = "proven_harm") -> Any:
@@ -73,6 +75,14 @@ def look_first(now: Lists, before: Lists, gate: str, *, rising: bool = False, ev
             LOST,
             "of the 3 questions that got worse 2 return no results now, 1 has lost a relevant document from the list",
             id="a tag that most of the gold set has says nothing",
+        ),
+        pytest.param(
+            {13: EMPTY, 14: REWORDED, 15: MISS},
+            {},
+            LOST,
+            "of the 3 questions that got worse 1 returns no results now, 1 is not answered: the run states no text, or "
+            "another one, in its line, 1 has lost a relevant document from the list",
+            id="what is not answered is no list without a result",
         ),
         pytest.param(
             {row: EMPTY if row == 0 else MISS for row in range(9)},
