@@ -33,9 +33,10 @@ from rankgate.renderers.markdown import (
     user_renderer,
 )
 from rankgate.renderers.view import Next, View, view_of
+from rankgate.renderers.view.answers import LostAnswer
 from rankgate.renderers.view.origins import Origin
 from rankgate.renderers.view.parts import History, Part, Parts, PartValue
-from rankgate.renderers.view.questions import Document, Lost, LostAnswer
+from rankgate.renderers.view.questions import Document, Lost
 from rankgate.renderers.view.rows import Note, Row, Rows
 from rankgate.renderers.view.waivers import Permission
 

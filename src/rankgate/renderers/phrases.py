@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from rankgate.model.base_ref import BaseSide
 from rankgate.model.conclusion import ConclusionKind
 from rankgate.model.details import Cause, Expected, depth_of, left
 from rankgate.model.gate_result import OF_QUESTIONS, GateResult
@@ -25,6 +25,9 @@ from rankgate.model.wording import (
     value_text,
 )
 from rankgate.renderers.escape import Sentence, Spell, Text, command_line, listed, one_line
+
+if TYPE_CHECKING:
+    from rankgate.model.base_ref import BaseSide
 
 ICONS = {Verdict.PASS: "✅", Verdict.WARN: "⚠️", Verdict.FAIL: "❌", Verdict.NOT_JUDGED: "❔"}
 NOTHING = "–"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from rankgate.model.report import Report
 from rankgate.model.values import Verdict
@@ -10,8 +11,11 @@ from rankgate.model.wording import count_text
 from rankgate.renderers.blocks import Block, Pairs, Table, plain_text
 from rankgate.renderers.escape import Sentence, Text, one_line, plain
 from rankgate.renderers.view import EVERYTHING, Limits, View, view_of
-from rankgate.renderers.view.questions import Lost, LostAnswer
 from rankgate.renderers.view.rows import HEADINGS, Note, Row, Rows, cells_of
+
+if TYPE_CHECKING:
+    from rankgate.renderers.view.answers import LostAnswer
+    from rankgate.renderers.view.questions import Lost
 
 MAX_ROWS = 4  # a screen of 24 lines, with as many that wrap
 LONGEST_PART = 24
@@ -107,8 +111,10 @@ def _moved(view: View) -> list[Sentence]:
 def _all(view: View) -> list[Block]:
     """What stands behind the first screen of the comment."""
     blocks: list[Block] = []
-    for heading, items in ((view.moved, view.lost), (view.answers_moved, view.answers)):
-        blocks += ["", f"{heading}. The worst:", *(line for item in items for line in _item(item))] if items else []
+    if view.lost:
+        blocks += ["", f"{view.moved}. The worst:", *(line for lost in view.lost for line in _question(lost))]
+    if view.answers:
+        blocks += ["", f"{view.answers_moved}. The worst:", *(line for lost in view.answers for line in _answer(lost))]
     if view.parts.rows:
         rows = [
             (plain(each.tag), str(each.questions), *(value.text for value in each.values)) for each in view.parts.rows
@@ -122,12 +128,14 @@ def _all(view: View) -> list[Block]:
     return [*blocks, "", Pairs([(origin.kind, plain(origin.text)) for origin in view.origins])]
 
 
-def _item(item: Lost | LostAnswer) -> list[Block]:
-    named = f"  {plain(item.id)}  {plain(item.question)}" if item.question else f"  {plain(item.id)}"
-    if isinstance(item, Lost):
-        below = [f"{plain(each.id)}  {each.move}" for each in item.documents]
-        head = f"{named}  {item.metric} {item.values}, {item.cause}"
-    else:
-        below = [plain(claim) for claim in item.claims]
-        head = f"{named}  {item.values} ({item.stage})"
-    return [head, *(f"    {line}" for line in below)]
+def _question(lost: Lost) -> list[Block]:
+    head = f"{_named(lost)}  {lost.metric} {lost.values}, {lost.cause}"
+    return [head, *(f"    {plain(each.id)}  {each.move}" for each in lost.documents)]
+
+
+def _answer(lost: LostAnswer) -> list[Block]:
+    return [f"{_named(lost)}  {lost.values} ({lost.stage})", *(f"    {plain(claim)}" for claim in lost.claims)]
+
+
+def _named(lost: Lost | LostAnswer) -> str:
+    return f"  {plain(lost.id)}  {plain(lost.question)}" if lost.question else f"  {plain(lost.id)}"

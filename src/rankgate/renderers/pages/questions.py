@@ -18,7 +18,7 @@ from rankgate.renderers.escape import command_line, one_line, plain, shorten, un
 from rankgate.renderers.pages.distribution import metric_of
 from rankgate.renderers.pages.groups import Group, groups_of
 from rankgate.renderers.phrases import CAUSE_WORDS, telling, value_or_dash
-from rankgate.renderers.view.questions import answers_of
+from rankgate.renderers.view.answers import answers_of
 
 MAX_NAME, MAX_QUESTION, MAX_PASSAGE = 300, 300, 600  # characters of an id or a tag, a question, a passage
 MAX_PASSAGES = 10_000_000  # bytes of all passages, as UTF-8, before they are compressed

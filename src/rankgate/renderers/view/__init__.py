@@ -7,6 +7,7 @@ and Jinja's autoescape for HTML).
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -17,18 +18,17 @@ from rankgate.model.report import Report
 from rankgate.model.values import Verdict
 from rankgate.model.wording import VERDICT_WORDS, count_text
 from rankgate.renderers import phrases
-from rankgate.renderers.answer_rows import answer_lines
-from rankgate.renderers.base_changes import changes
 from rankgate.renderers.escape import Pieces, Sentence, Text, command_line
-from rankgate.renderers.links import Link, links_of
-from rankgate.renderers.segment_lines import segments_line
 from rankgate.renderers.view.origins import Origin, accepted_anyway, facts_of, origins_of
 from rankgate.renderers.view.parts import History, Parts, history_of, parts_of
-from rankgate.renderers.view.questions import Lost, LostAnswer, answers_of, questions_of
 from rankgate.renderers.view.rows import Note, Rows, all_rows, first_rows, reasons_of
-from rankgate.renderers.view.traffic import ChangedTraffic, changed_traffic, traffic_sentence
-from rankgate.renderers.view.waivers import Permission, permissions_of
-from rankgate.renderers.what_differs import differences_line
+
+if TYPE_CHECKING:
+    from rankgate.renderers.links import Link
+    from rankgate.renderers.view.answers import LostAnswer
+    from rankgate.renderers.view.questions import Lost
+    from rankgate.renderers.view.traffic import ChangedTraffic
+    from rankgate.renderers.view.waivers import Permission
 
 ALL = 10**9  # more than any report has
 MAX_OPEN_PROBLEMS = 5
@@ -121,6 +121,7 @@ def view_of(report: Report, limits: Limits = COMMENT) -> View:
     believed = COMMENT.open if report.untrusted_run or report.base else 0
     first = first_rows(report, limits.first)
     changed = _changes(report)
+    traffic, changed_traffic = _traffic(report)
     listed = _problems(report)
     findings = _findings(report) if judged else []
     worse_answers = report.answers.worse if judged and report.answers else 0
@@ -130,8 +131,8 @@ def view_of(report: Report, limits: Limits = COMMENT) -> View:
         word=VERDICT_WORDS[report.verdict],
         icon=phrases.ICONS[report.verdict],
         conclusion=_conclusion(report),
-        traffic=traffic_sentence(report),
-        changed_traffic=changed_traffic(report),
+        traffic=traffic,
+        changed_traffic=changed_traffic,
         look_first=findings[0] if findings else (),
         also=tuple(findings[1:]),
         facts=facts_of(report),
@@ -142,14 +143,14 @@ def view_of(report: Report, limits: Limits = COMMENT) -> View:
         warnings=warnings[: limits.open],
         next=_next(report),
         if_meant=phrases.if_meant(report),
-        links=links_of(report),
+        links=_links(report),
         values=_values(report) if judged and not first.rows else (),
         notes=tuple(filter(None, (accepted_anyway(report), *((note,) for note in notes[:believed])))),
         history=history_of(report),
         moved=_moved(report) if judged else "",
-        lost=questions_of(report, limits.lost) if judged else (),
+        lost=_lost(report, limits.lost) if judged else (),
         answers_moved=f"{count_text(worse_answers, 'answer')} got worse" if worse_answers else "",
-        answers=answers_of(report, limits.answers) if judged else (),
+        answers=_lost_answers(report, limits.answers) if judged else (),
         numbers=all_rows(report, limits.numbers) if judged else Rows(),
         segments=_segments(report) if judged else (),
         reasons=(*warnings[limits.open :], *reasons),
@@ -157,7 +158,7 @@ def view_of(report: Report, limits: Limits = COMMENT) -> View:
         base=_base(report),
         gate_changes=changed[: limits.changes],
         more_changes=max(0, len(changed) - limits.changes),
-        permissions=permissions_of(report),
+        permissions=_permissions(report),
         differs=_differs(report),
         fine_print=(*_fine_print(report), *((note,) for note in notes[believed:MAX_NOTES])) if report.gates else (),
         origins=origins_of(report),
@@ -168,6 +169,47 @@ def view_of(report: Report, limits: Limits = COMMENT) -> View:
 def _conclusion(report: Report) -> Sentence:
     pieces = Pieces()
     return pieces.sentence(sentence(report, partial(pieces.spell, limit=40), partial(pieces.spell, limit=600)))
+
+
+def _traffic(report: Report) -> tuple[Sentence, ChangedTraffic | None]:
+    """What became of the questions without labels, and those that get other results."""
+    if report.traffic is None:
+        return (), None
+    from rankgate.renderers.view.traffic import changed_traffic, traffic_sentence  # noqa: PLC0415 -- paid only where there is traffic
+
+    return traffic_sentence(report), changed_traffic(report)
+
+
+def _links(report: Report) -> tuple[Link, ...]:
+    if report.links is None:
+        return ()
+    from rankgate.renderers.links import links_of  # noqa: PLC0415 -- paid only where a job knows addresses
+
+    return links_of(report)
+
+
+def _lost(report: Report, most: int) -> tuple[Lost, ...]:
+    if not report.misses:
+        return ()
+    from rankgate.renderers.view.questions import questions_of  # noqa: PLC0415 -- paid only where questions moved
+
+    return questions_of(report, most)
+
+
+def _lost_answers(report: Report, most: int) -> tuple[LostAnswer, ...]:
+    if report.answers is None:
+        return ()
+    from rankgate.renderers.view.answers import answers_of  # noqa: PLC0415 -- paid only where answers are judged
+
+    return answers_of(report, most)
+
+
+def _permissions(report: Report) -> tuple[Permission, ...]:
+    if not report.waivers:
+        return ()
+    from rankgate.renderers.view.waivers import permissions_of  # noqa: PLC0415 -- paid only where there are waivers
+
+    return permissions_of(report)
 
 
 def _problems(report: Report) -> list[str]:
@@ -231,6 +273,10 @@ def _values(report: Report) -> Sentence:
 
 
 def _segments(report: Report) -> Sentence:
+    if all(gate.segment is None for gate in report.gates):
+        return ()
+    from rankgate.renderers.segment_lines import segments_line  # noqa: PLC0415 -- paid only where gates have segments
+
     pieces = Pieces()
     return pieces.sentence(segments_line(report, pieces.spell))
 
@@ -243,12 +289,20 @@ def _base(report: Report) -> Sentence:
 
 
 def _changes(report: Report) -> tuple[Note, ...]:
+    if report.base is None:
+        return ()
+    from rankgate.renderers.base_changes import changes  # noqa: PLC0415 -- paid only where a base is named
+
     pieces = Pieces()
     levels = {True: Verdict.WARN, False: Verdict.PASS}
     return tuple(Note(levels[each.weakens], pieces.sentence(each.text)) for each in changes(report, pieces.spell))
 
 
 def _differs(report: Report) -> Sentence:
+    if not report.differences and report.gold_changes is None:
+        return ()
+    from rankgate.renderers.what_differs import differences_line  # noqa: PLC0415 -- paid only where something differs
+
     pieces = Pieces()
     return pieces.sentence(differences_line(report, pieces.spell))
 
@@ -257,8 +311,17 @@ def _fine_print(report: Report) -> tuple[Sentence, ...]:
     """Who judged the answers, how many questions count, and what is suspicious in the lists."""
     pieces = Pieces()
     lines = [
-        *answer_lines(report, pieces.spell),
+        *_answer_lines(report, pieces),
         phrases.queries_line(report),
         *phrases.odd_lines(report, pieces.spell),
     ]
     return tuple(pieces.sentence(line) for line in lines if line)
+
+
+def _answer_lines(report: Report, pieces: Pieces) -> list[str]:
+    by_judge = any(gate.by_judge or gate.no_verdicts for gate in report.gates)
+    if not (by_judge or report.provenance.judge or report.answers):
+        return []
+    from rankgate.renderers.answer_rows import answer_lines  # noqa: PLC0415 -- paid only where answers are judged
+
+    return answer_lines(report, pieces.spell)

@@ -1,4 +1,4 @@
-"""The questions and the answers that got worse, in their one order, and what became of their documents and claims."""
+"""The questions that got worse, in their one order, and what became of their documents."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ from urllib.parse import quote
 
 import msgspec
 
-from rankgate.model.answer_losses import AnswerLoss
-from rankgate.model.details import Cause, sampled
-from rankgate.model.judge_words import STAGE_WORDS
+from rankgate.model.details import Cause
 from rankgate.model.report import Movement, Report
 from rankgate.model.values import Unit
 from rankgate.model.wording import value_text
-from rankgate.renderers.answer_rows import LONGEST_TEXT, fate
-from rankgate.renderers.escape import Pieces, Sentence, Text
+from rankgate.renderers.escape import Text
 from rankgate.renderers.links import page_of
 from rankgate.renderers.phrases import CAUSE_WORDS, rank_move, telling
 
@@ -46,26 +43,13 @@ class Lost(msgspec.Struct, frozen=True, kw_only=True):
     address: str | None = None
 
 
-class LostAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer that got worse: where to look, its value before and now, and what became of its claims."""
-
-    id: Text
-    question: Text | None
-    stage: str
-    clause: str
-    values: str
-    claims: tuple[Sentence, ...] = ()
-    more: int = 0
-    address: str | None = None
-
-
 def questions_of(report: Report, most: int) -> tuple[Lost, ...]:
     """The worst of them in the order of the report."""
     worse = [move for move in report.misses if move.worse]
     return tuple(_lost(move, report) for move in worse[:most])
 
 
-def _text(question: str | None, query_id: str) -> Text | None:
+def text_of(question: str | None, query_id: str) -> Text | None:
     """The question's text, unless its id is that text, as in a table without ids."""
     return None if question in (None, "", query_id) else Text(question)
 
@@ -75,7 +59,7 @@ def _lost(move: Movement, report: Report) -> Lost:
     shown, folded = telling(move.documents, move.k, MAX_DOCUMENTS)
     return Lost(
         id=Text(move.query_id, 80),
-        question=_text(move.question, move.query_id),
+        question=text_of(move.question, move.query_id),
         cause=UNSEEN if cause is Cause.FINE else CAUSE_WORDS[cause][0],
         metric=move.metric,
         values=f"{value_text(move.before, unit)} → {value_text(move.after, unit)}",
@@ -83,37 +67,12 @@ def _lost(move: Movement, report: Report) -> Lost:
         documents=tuple(Document(Text(each.id, 120), rank_move(each)) for each in shown),
         more=len(folded),
         instead=tuple(Text(each, 80) for each in move.instead),
-        address=_place(move.query_id, report),
+        address=address_of(move.query_id, report),
     )
 
 
-def answers_of(report: Report, most: int) -> tuple[LostAnswer, ...]:
-    """The worst of them, those of every stage among them, and of one stage side by side."""
-    if report.answers is None:
-        return ()
-    losses = sampled(report.answers.losses, [loss.stage for loss in report.answers.losses], most)
-    stages = list(STAGE_WORDS)
-    return tuple(_answer(loss, report) for loss in sorted(losses, key=lambda loss: stages.index(loss.stage)))
-
-
-def _answer(loss: AnswerLoss, report: Report) -> LostAnswer:
-    pieces, unit = Pieces(LONGEST_TEXT), unit_of(loss.metric, report)
-    label, meaning = STAGE_WORDS[loss.stage]
-    fates = ((each.text, fate(each, pieces.spell)) for each in loss.claims)  # without texts the fate alone
-    claims = (f"{pieces.spell(text)}: {clause}" if text else clause for text, clause in fates)
-    return LostAnswer(
-        id=Text(loss.query_id, 80),
-        question=_text(loss.question, loss.query_id),
-        stage=label,
-        clause=meaning,
-        values=f"{loss.metric} {value_text(loss.before, unit)} → {value_text(loss.after, unit)}",
-        claims=tuple(map(pieces.sentence, claims)),
-        more=loss.more,
-        address=_place(loss.query_id, report),
-    )
-
-
-def _place(query_id: str, report: Report) -> str | None:
+def address_of(query_id: str, report: Report) -> str | None:
+    """Where the question stands on the page, where the page's address is known."""
     page = page_of(report)
     return f"{page}#q={quote(query_id, safe='')}" if page else None
 
