@@ -32,12 +32,13 @@ from rankgate.renderers.markdown import (
     render_summary,
     user_renderer,
 )
+from rankgate.renderers.phrases import Note
 from rankgate.renderers.view import Next, View, view_of
 from rankgate.renderers.view.answers import LostAnswer
 from rankgate.renderers.view.origins import Origin
 from rankgate.renderers.view.parts import History, Part, Parts, PartValue
 from rankgate.renderers.view.questions import Document, Lost
-from rankgate.renderers.view.rows import Note, Row, Rows
+from rankgate.renderers.view.rows import Row, Rows
 from rankgate.renderers.view.waivers import Permission
 
 DOCS = Path(__file__).parents[2] / "docs" / "templates.md"

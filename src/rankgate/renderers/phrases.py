@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from rankgate.model.conclusion import ConclusionKind
 from rankgate.model.details import Cause, Expected, depth_of, left
 from rankgate.model.gate_result import OF_QUESTIONS, GateResult
@@ -53,6 +55,13 @@ CAUSE_WORDS: dict[Cause, tuple[str, str]] = {
     Cause.FINE: ("fine", "all relevant documents are in the first k"),
     Cause.NOTHING_RELEVANT: ("nothing to find", "the gold set names no relevant document"),
 }
+
+
+class Note(msgspec.Struct, frozen=True):
+    """A sentence, and what it means by itself."""
+
+    verdict: Verdict
+    text: Sentence
 
 
 def row_name(gate: GateResult, label: str = "") -> str:

@@ -19,9 +19,10 @@ from rankgate.model.values import Verdict
 from rankgate.model.wording import VERDICT_WORDS, count_text
 from rankgate.renderers import phrases
 from rankgate.renderers.escape import Pieces, Sentence, Text, command_line
+from rankgate.renderers.phrases import Note
 from rankgate.renderers.view.origins import Origin, accepted_anyway, facts_of, origins_of
 from rankgate.renderers.view.parts import History, Parts, history_of, parts_of
-from rankgate.renderers.view.rows import Note, Rows, all_rows, first_rows, reasons_of
+from rankgate.renderers.view.rows import Rows, all_rows, first_rows
 
 if TYPE_CHECKING:
     from rankgate.renderers.links import Link
@@ -117,7 +118,7 @@ def view_of(report: Report, limits: Limits = COMMENT) -> View:
     """The view of a report, within the limits of a medium."""
     judged = bool(report.gates) and report.conclusion.kind is not ConclusionKind.EMPTY
     warnings, notes = _warnings(report), [*report.notes, *report.fine_print]
-    reasons = tuple(reasons_of(report)) if judged else ()
+    reasons = _reasons(report) if judged else ()
     believed = COMMENT.open if report.untrusted_run or report.base else 0
     first = first_rows(report, limits.first)
     changed = _changes(report)
@@ -230,6 +231,14 @@ def _findings(report: Report) -> list[Sentence]:
             before = f"{before}: "
         findings.append(tuple(filter(None, (before, Text(tag, 40) if tag else "", f"{after}."))))
     return findings
+
+
+def _reasons(report: Report) -> tuple[Note, ...]:
+    if all(gate.verdict is Verdict.PASS for gate in report.gates):
+        return ()
+    from rankgate.renderers.view.reasons import reasons_of  # noqa: PLC0415 -- paid only where a gate does not hold
+
+    return tuple(reasons_of(report))
 
 
 def _moved(report: Report) -> str:

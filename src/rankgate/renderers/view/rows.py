@@ -12,7 +12,6 @@ import msgspec
 from rankgate.model.conclusion import ConclusionKind, PartLoss
 from rankgate.model.gate_result import GateResult
 from rankgate.model.headline import OF_GATES, headline_gate
-from rankgate.model.reasons import beyond_noise_text, sentences, waived_text
 from rankgate.model.report import Report
 from rankgate.model.values import Reason, ReasonKind, Ruling, Verdict, worst
 from rankgate.model.wording import (
@@ -27,11 +26,8 @@ from rankgate.model.wording import (
 from rankgate.renderers import phrases
 from rankgate.renderers.escape import Sentence, Text, plain
 
-MAX_QUERIES = 10
-MAX_NAMED = 3  # questions that must pass, in a row
 LONGEST_NAME = 40
 SHORTER_NAME = 20  # where a row has two of them, or sums up others
-_IN_NUMBERS = {ReasonKind.THRESHOLD, ReasonKind.REGRESSION, ReasonKind.NO_BASELINE, ReasonKind.MUST_PASS}
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,13 +83,6 @@ class Rows(msgspec.Struct, frozen=True, kw_only=True):
     level: str = "interval"
     rows: tuple[Row, ...] = ()
     more: str = ""
-
-
-class Note(msgspec.Struct, frozen=True):
-    """A sentence, and what it means by itself."""
-
-    verdict: Verdict
-    text: Sentence
 
 
 def first_rows(report: Report, most: int) -> Rows:
@@ -317,47 +306,14 @@ def _notes(gate: GateResult, report: Report) -> Iterator[Sentence]:
     floor_in_doubt = any(_misses_floor(reason) for reason in gate.decision.reasons)
     if floor_in_doubt and gate.is_unproven:
         yield (f"{beyond_word(gate.direction)} its {limit_word(gate.direction)}, within noise",)
-    if any(reason.beyond_noise for reason in gate.decision.deciding) and gate is not headline_gate(report):
-        yield (f"not proven, but {beyond_noise_text()}",)
-    if gate.decision.queries:
-        named = [part for query in gate.decision.queries[:MAX_NAMED] for part in (", ", Text(query, 24))][1:]
-        more = f" and {len(gate.decision.queries) - MAX_NAMED:,} more" if gate.decision.queries[MAX_NAMED:] else ""
-        yield (*named, f"{more} must pass and {'do' if gate.decision.queries[1:] else 'does'} not")
-    if gate.decision.waived:
-        yield (waived_text(gate.decision.waived),)
-    if 0 in _unsaid(gate, report):
-        yield (sentences(gate)[0],)
-    if note := phrases.waiver_note(gate, report):
-        yield (note,)
+    if gate.verdict is not Verdict.PASS:
+        from rankgate.renderers.view.reasons import notes_on  # noqa: PLC0415 -- paid only where a gate does not hold
+
+        yield from notes_on(gate, report)
 
 
 def _misses_floor(reason: Reason) -> bool:
     return reason.kind is ReasonKind.THRESHOLD and reason.ruling is Ruling.INCONCLUSIVE
-
-
-def _unsaid(gate: GateResult, report: Report) -> list[int]:
-    """The places of its reasons that neither the conclusion says, nor the numbers of its row, nor a note of its own."""
-    if gate.verdict is Verdict.PASS:
-        return []
-    return [
-        position
-        for position, reason in enumerate(gate.decision.reasons)
-        if reason.kind is not ReasonKind.TEXT
-        and not _in_numbers(gate, reason)
-        and not (gate is headline_gate(report) and _concluded(gate, position, report.conclusion.rule))
-    ]
-
-
-def _concluded(gate: GateResult, position: int, rule: str | None) -> bool:
-    """Whether the conclusion, which is about this rule of the gate, says the reason."""
-    if rule == "other":
-        return position == 0 or (bool(gate.decision.queries) and gate.decision.verdict_of(position) is gate.verdict)
-    return gate.decision.reasons[position].kind is (ReasonKind.THRESHOLD if rule == "floor" else ReasonKind.REGRESSION)
-
-
-def _in_numbers(gate: GateResult, reason: Reason) -> bool:
-    """Whether the numbers of a row say it."""
-    return reason.kind in _IN_NUMBERS and reason.at_worst is None and gate.measured.counted is None
 
 
 def _level(rows: Sequence[Row]) -> str:
@@ -367,31 +323,3 @@ def _level(rows: Sequence[Row]) -> str:
     if at_once:
         return f"interval, {at_once}"
     return " or ".join(sorted(levels)) + " interval" if levels else "interval"
-
-
-def reasons_of(report: Report) -> list[Note]:
-    """Why gates failed or warned, as far as neither the conclusion nor their rows say it; who waived what, and why."""
-    first = headline_gate(report)
-    rows = [gate for gate in phrases.shown_gates(report) if gate.verdict in (Verdict.FAIL, Verdict.WARN)]
-    notes: list[Note] = []
-    for gate in sorted(rows, key=lambda gate: gate.verdict is not report.verdict):
-        label = phrases.gate_label(gate, report)
-        named: Sentence = (Text(label, LONGEST_NAME), ": ") if label else ()
-        where: Sentence = (*named, "in ", Text(gate.segment, LONGEST_NAME), ", ") if gate.segment else named
-        later = [position for position in _unsaid(gate, report) if position]
-        headed = gate is first and not (gate.segment or gate.decision.queries)
-        for position, (reason, text) in enumerate(zip(gate.decision.reasons, sentences(gate), strict=True)):
-            if position in later or (reason.kind is ReasonKind.TEXT and not (headed and position == 0)):
-                notes.append(Note(gate.decision.verdict_of(position), (*where, f"{text}.")))
-        if gate.decision.waived:
-            texts = [part for text in gate.decision.waived.texts for part in (", ", Text(text, 300))][1:]
-            notes.append(
-                Note(
-                    gate.verdict,
-                    (*where, f"{gate.metric} is {waived_text(gate.decision.waived)} (", *texts, ")."),
-                )
-            )
-        if gate.decision.queries[MAX_NAMED:]:
-            named_too = [part for query in gate.decision.queries[:MAX_QUERIES] for part in (", ", Text(query, 80))][1:]
-            notes.append(Note(gate.verdict, (*where, "must pass and do not: ", *named_too, ".")))
-    return notes

@@ -1,0 +1,87 @@
+"""Why gates do not hold, as far as neither the conclusion nor the numbers of their rows say it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rankgate.model.gate_result import GateResult
+from rankgate.model.headline import headline_gate
+from rankgate.model.reasons import beyond_noise_text, sentences, waived_text
+from rankgate.model.report import Report
+from rankgate.model.values import Reason, ReasonKind, Verdict
+from rankgate.renderers import phrases
+from rankgate.renderers.escape import Sentence, Text
+from rankgate.renderers.phrases import LONGEST, Note
+
+MAX_QUERIES = 10
+MAX_NAMED = 3  # questions that must pass, in a row
+_IN_NUMBERS = {ReasonKind.THRESHOLD, ReasonKind.REGRESSION, ReasonKind.NO_BASELINE, ReasonKind.MUST_PASS}
+
+
+def notes_on(gate: GateResult, report: Report) -> Iterator[Sentence]:
+    """What the numbers of its row do not show: questions that must pass, the waiver, a reason that is no limit."""
+    if any(reason.beyond_noise for reason in gate.decision.deciding) and gate is not headline_gate(report):
+        yield (f"not proven, but {beyond_noise_text()}",)
+    if gate.decision.queries:
+        named = [part for query in gate.decision.queries[:MAX_NAMED] for part in (", ", Text(query, 24))][1:]
+        more = f" and {len(gate.decision.queries) - MAX_NAMED:,} more" if gate.decision.queries[MAX_NAMED:] else ""
+        yield (*named, f"{more} must pass and {'do' if gate.decision.queries[1:] else 'does'} not")
+    if gate.decision.waived:
+        yield (waived_text(gate.decision.waived),)
+    if 0 in _unsaid(gate, report):
+        yield (sentences(gate)[0],)
+    if note := phrases.waiver_note(gate, report):
+        yield (note,)
+
+
+def _unsaid(gate: GateResult, report: Report) -> list[int]:
+    """The places of its reasons that neither the conclusion says, nor the numbers of its row, nor a note of its own."""
+    if gate.verdict is Verdict.PASS:
+        return []
+    return [
+        position
+        for position, reason in enumerate(gate.decision.reasons)
+        if reason.kind is not ReasonKind.TEXT
+        and not _in_numbers(gate, reason)
+        and not (gate is headline_gate(report) and _concluded(gate, position, report.conclusion.rule))
+    ]
+
+
+def _concluded(gate: GateResult, position: int, rule: str | None) -> bool:
+    """Whether the conclusion, which is about this rule of the gate, says the reason."""
+    if rule == "other":
+        return position == 0 or (bool(gate.decision.queries) and gate.decision.verdict_of(position) is gate.verdict)
+    return gate.decision.reasons[position].kind is (ReasonKind.THRESHOLD if rule == "floor" else ReasonKind.REGRESSION)
+
+
+def _in_numbers(gate: GateResult, reason: Reason) -> bool:
+    """Whether the numbers of a row say it."""
+    return reason.kind in _IN_NUMBERS and reason.at_worst is None and gate.measured.counted is None
+
+
+def reasons_of(report: Report) -> list[Note]:
+    """Why gates failed or warned, as far as neither the conclusion nor their rows say it; who waived what, and why."""
+    first = headline_gate(report)
+    rows = [gate for gate in phrases.shown_gates(report) if gate.verdict in (Verdict.FAIL, Verdict.WARN)]
+    notes: list[Note] = []
+    for gate in sorted(rows, key=lambda gate: gate.verdict is not report.verdict):
+        label = phrases.gate_label(gate, report)
+        named: Sentence = (Text(label, LONGEST), ": ") if label else ()
+        where: Sentence = (*named, "in ", Text(gate.segment, LONGEST), ", ") if gate.segment else named
+        later = [position for position in _unsaid(gate, report) if position]
+        headed = gate is first and not (gate.segment or gate.decision.queries)
+        for position, (reason, text) in enumerate(zip(gate.decision.reasons, sentences(gate), strict=True)):
+            if position in later or (reason.kind is ReasonKind.TEXT and not (headed and position == 0)):
+                notes.append(Note(gate.decision.verdict_of(position), (*where, f"{text}.")))
+        if gate.decision.waived:
+            texts = [part for text in gate.decision.waived.texts for part in (", ", Text(text, 300))][1:]
+            notes.append(
+                Note(
+                    gate.verdict,
+                    (*where, f"{gate.metric} is {waived_text(gate.decision.waived)} (", *texts, ")."),
+                )
+            )
+        if gate.decision.queries[MAX_NAMED:]:
+            named_too = [part for query in gate.decision.queries[:MAX_QUERIES] for part in (", ", Text(query, 80))][1:]
+            notes.append(Note(gate.verdict, (*where, "must pass and do not: ", *named_too, ".")))
+    return notes
