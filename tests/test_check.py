@@ -14,7 +14,8 @@ from rankgate.check import check
 from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import RankgateError
-from rankgate.metrics.comparison import baseline_column, compare
+from rankgate.metrics.comparison import compare
+from rankgate.metrics.gaps import baseline_column
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score

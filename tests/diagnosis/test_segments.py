@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.diagnosis.movements import by_tag
-from rankgate.metrics.comparison import baseline_column, compare
+from rankgate.metrics.comparison import compare
 from rankgate.metrics.estimates import estimate
+from rankgate.metrics.gaps import baseline_column
 from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.model.report import Segment, SegmentValue
 from rankgate.model.scores import Scores

@@ -8,7 +8,7 @@ import pytest
 
 from rankgate.diagnosis.stale_gold import refuse_stale, with_foreign
 from rankgate.errors import RankgateError
-from rankgate.metrics.comparison import baseline_column
+from rankgate.metrics.gaps import baseline_column
 from rankgate.metrics.matching import BY_CHUNK, By, Matching
 from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.plan import Plan

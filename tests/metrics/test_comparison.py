@@ -13,7 +13,8 @@ from tests.gates.test_decide import scores
 from tests.rows import each_row
 
 from rankgate.gates.decision_rule import rule_on_drop
-from rankgate.metrics.comparison import Comparison, Pairs, baseline_column, compare, gaps, paired
+from rankgate.metrics.comparison import Comparison, Pairs, compare, paired
+from rankgate.metrics.gaps import baseline_column, gaps
 from rankgate.metrics.names import parse_metric
 from rankgate.model.scores import Scores
 from rankgate.model.values import Direction, Evidence, Interval, Ruling

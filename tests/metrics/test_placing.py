@@ -13,7 +13,7 @@ from tests.metrics import oracle
 from tests.metrics.test_spans import SPAN, matched, value
 from tests.rows import each_row
 
-from rankgate.metrics.comparison import gaps
+from rankgate.metrics.gaps import gaps
 from rankgate.metrics.matching import By, Matching
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.placing import placed, plain

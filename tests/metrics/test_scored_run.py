@@ -14,7 +14,7 @@ from rankgate.criteria.rereading import lists_of
 from rankgate.criteria.runs import RunFile
 from rankgate.errors import RankgateError
 from rankgate.metrics import scored_run as side
-from rankgate.metrics.comparison import baseline_column
+from rankgate.metrics.gaps import baseline_column
 from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun, scored, scored_as_baseline

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from rankgate.metrics.answers import JudgedMetric, rests_on, supports
 from rankgate.metrics.base import Metric
-from rankgate.metrics.comparison import baseline_column, filled
 from rankgate.metrics.contexts import ContextRecall
+from rankgate.metrics.gaps import baseline_column, filled
 from rankgate.model.answer_losses import (
     AnswerChanges,
     AnswerLoss,

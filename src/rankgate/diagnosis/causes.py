@@ -14,7 +14,7 @@ import msgspec
 from rankgate.diagnosis.listings import Listings
 from rankgate.diagnosis.movements import document_moves, first_k
 from rankgate.metrics.base import Kind, Metric
-from rankgate.metrics.comparison import baseline_column
+from rankgate.metrics.gaps import baseline_column
 from rankgate.model.details import Cause, fate_of
 from rankgate.model.gate_result import GateResult
 from rankgate.model.scores import Scores

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from rankgate.metrics.base import Metric, Together
-from rankgate.metrics.comparison import baseline_column, without_new
+from rankgate.metrics.gaps import baseline_column, without_new
 from rankgate.metrics.matching import match
 from rankgate.model.scores import Scores
 from rankgate.model.values import Gold, Ranking, RunField

@@ -14,7 +14,8 @@ from rankgate.diagnosis.common_tags import MIN_SHARE, TagShare, common_tags
 from rankgate.diagnosis.listings import RunLists
 from rankgate.diagnosis.movements import first_k
 from rankgate.metrics.base import Kind, Metric
-from rankgate.metrics.comparison import baseline_column, compare, on_rows, paired_scores
+from rankgate.metrics.comparison import compare, on_rows, paired_scores
+from rankgate.metrics.gaps import baseline_column
 from rankgate.metrics.tags import in_segment, part_names
 from rankgate.model.conclusion import ConclusionKind
 from rankgate.model.details import Cause

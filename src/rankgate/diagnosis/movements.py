@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from rankgate.diagnosis.worst_first import severity
 from rankgate.metrics.base import Kind, Metric
-from rankgate.metrics.comparison import Comparison, baseline_column, compare, on_rows, paired_scores, without_new
+from rankgate.metrics.comparison import Comparison, compare, on_rows, paired_scores
 from rankgate.metrics.estimates import attainable, estimate
+from rankgate.metrics.gaps import baseline_column, without_new
 from rankgate.metrics.matching import DEFAULT_K
 from rankgate.metrics.tags import SegmentIndex, part_names, rows_by_tag, violated_segments
 from rankgate.model.details import Expected, came, left, sampled

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from rankgate.metrics.base import Cutoff, Metric, sees_below
-from rankgate.metrics.comparison import gaps
+from rankgate.metrics.gaps import gaps
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.gold_changes import GoldChanges
 from rankgate.model.report import JudgedValue

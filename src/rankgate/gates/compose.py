@@ -26,8 +26,8 @@ from rankgate.gates.given_up import given_up, in_steps, noted
 from rankgate.gates.lost_parts import unnamed_losses
 from rankgate.gates.results import Changes
 from rankgate.metrics.base import Metric
-from rankgate.metrics.comparison import baseline_column, gaps
 from rankgate.metrics.estimates import attainable, distribution, estimate, is_rate
+from rankgate.metrics.gaps import baseline_column, gaps
 from rankgate.metrics.matching import OF_THE_LINE, By
 from rankgate.metrics.registry import packages_of
 from rankgate.metrics.scored_run import ScoredRun

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from rankgate.gates.decision_rule import Rulings
 from rankgate.gates.measurement import Measurement, measure
-from rankgate.gates.power import detectable
-from rankgate.gates.rulings import Rulings, rule
-from rankgate.metrics.answers import JudgedMetric
-from rankgate.metrics.comparison import Comparison
-from rankgate.metrics.estimates import defined_only
+from rankgate.gates.rulings import rule
 from rankgate.model.gate_result import (
     NO_CHANGE,
     Counted,
@@ -24,6 +21,9 @@ from rankgate.model.gate_result import (
     MeasuredValue,
 )
 from rankgate.model.values import TOLERANCE, WARNING_LEVEL, EvidenceState, Reason, Ruling, RunField, Verdict
+
+if TYPE_CHECKING:
+    from rankgate.metrics.comparison import Comparison
 
 
 def decide(measurement: Measurement) -> GateResult:
@@ -56,7 +56,7 @@ def decide(measurement: Measurement) -> GateResult:
         evidence=GateEvidence(
             evidence_state=_evidence_state(measurement, rulings),
             only_inconclusive=in_doubt and not (rulings.unjudged or violated or rulings.warnings),
-            detectable=_detectable(measurement),
+            detectable=_detectable(measurement) if gate.regression_max is not None else None,
         ),
         decision=GateDecision(
             verdict=_verdict(rulings, blocks=gate.blocks, doubtful=doubtful),
@@ -161,17 +161,6 @@ def _beyond_noise_first(measurement: Measurement, inconclusive: list[Reason]) ->
 
 
 def _detectable(measurement: Measurement) -> Detectable | None:
-    """By what moved on the pairs, or by usual spreads for so many relevant documents a query as these have."""
-    gate, value, relevant = measurement.gate, measurement.value, measurement.relevant
-    pairs = measurement.metric_change if measurement.comparable_change else None
-    slope = measurement.units.slope
-    if pairs is None:
-        alone = defined_only(measurement.candidate.clusters, measurement.values)
-        return detectable(gate, alone, queries=value.n if value else 0, relevant=relevant, slope=slope)
-    seen = partial(detectable, gate, pairs.clusters, queries=pairs.n_pairs, relevant=relevant, slope=slope)
-    measured = seen(differences=pairs.changes)
-    if measured is None or not measured.assumed or not isinstance(gate.metric, JudgedMetric):
-        return measured
-    # Answers that nearly all stayed as they were do not tell how the next system's will differ.
-    usual = seen()
-    return usual if usual and usual.spread > measured.spread else measured
+    from rankgate.gates.power import measured_power  # noqa: PLC0415 -- paid only where a drop is limited
+
+    return measured_power(measurement)

@@ -6,10 +6,16 @@ By `proven_harm` only what the interval proves violates, for small or noisy gold
 
 from __future__ import annotations
 
-from typing import NamedTuple, assert_never
+from typing import TYPE_CHECKING, NamedTuple, assert_never
+
+import msgspec
+from msgspec.structs import replace
 
 from rankgate.model.scores import Exact
-from rankgate.model.values import CONFIDENCE, TOLERANCE, Direction, Evidence, EvidenceState, Interval, Ruling
+from rankgate.model.values import CONFIDENCE, TOLERANCE, Direction, Evidence, EvidenceState, Interval, Reason, Ruling
+
+if TYPE_CHECKING:
+    from rankgate.criteria import Gate
 
 
 class Finding(NamedTuple):
@@ -18,6 +24,25 @@ class Finding(NamedTuple):
     ruling: Ruling
     state: EvidenceState
     beyond: float
+
+
+class Ruled(NamedTuple):
+    """What became of a limit, and why."""
+
+    finding: Finding
+    reason: Reason
+
+
+class Rulings(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a gate's limits, why it cannot be judged, and what to look at twice."""
+
+    limits: list[Ruled] = []
+    unjudged: list[Reason] = []
+    warnings: list[Reason] = []
+
+    def reasons(self, ruling: Ruling) -> list[Reason]:
+        """Those of the limits of which this became."""
+        return [limit.reason for limit in self.limits if limit.finding.ruling is ruling]
 
 
 def rule_on_floor(
@@ -83,3 +108,18 @@ def _ruling(evidence: Evidence, *, violates: bool, harm: bool, safe: bool, known
         case _:
             assert_never(evidence)
     return ruling, EvidenceState.CLEAR if clear else doubt
+
+
+def in_doubt(ruled: Ruled, at_worst: Ruling, gate: Gate) -> Ruled:
+    """A ruling that holds, in doubt where it does not with the worst for what is missing.
+
+    What must be proven safe is violated by that doubt. A reason without `at_worst` only counts what is missing.
+    """
+    finding, reason = ruled
+    if finding.ruling is not Ruling.HOLDS:
+        return Ruled(finding, replace(reason, at_worst=None, count=0))
+    if at_worst is Ruling.HOLDS:
+        return Ruled(finding, replace(reason, at_worst=None))
+    ruling = Ruling.VIOLATED if gate.evidence is Evidence.PROVEN_SAFE else Ruling.INCONCLUSIVE
+    doubtful = finding._replace(ruling=ruling, state=EvidenceState.INCONCLUSIVE)
+    return Ruled(doubtful, replace(reason, ruling=ruling, state=doubtful.state))

@@ -14,7 +14,7 @@ from rankgate.gates.decision_rule import beyond_drop
 from rankgate.gates.evaluation import Case, Evaluation
 from rankgate.gates.measurement import METRIC_UNITS, Units, measure
 from rankgate.metrics.base import Metric, sees_hits_alone
-from rankgate.metrics.comparison import gaps
+from rankgate.metrics.gaps import gaps
 from rankgate.metrics.plan import Plan
 from rankgate.model.gate_result import NO_CHANGE, GateResult, MeasuredValue
 from rankgate.model.scores import Scores

@@ -20,7 +20,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from rankgate.metrics.comparison import baseline_column
+from rankgate.metrics.gaps import baseline_column
 from rankgate.metrics.tags import part_names, split_tag
 from rankgate.model.conclusion import PartLoss
 from rankgate.model.scores import Scores

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -10,15 +9,14 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.metrics.base import Metric
-from rankgate.metrics.comparison import Comparison, Gaps, Pairs, baseline_column, gaps, paired_scores, too_many
 from rankgate.metrics.estimates import Estimate, attainable, estimate
-from rankgate.model.answers import served_text
+from rankgate.metrics.gaps import Gaps, baseline_column, gaps, too_many
 from rankgate.model.scores import Scores
-from rankgate.model.values import Reason, ReasonKind, RunField
+from rankgate.model.values import RunField
 
 if TYPE_CHECKING:
     from rankgate.criteria import Gate
+    from rankgate.metrics.comparison import Comparison, Pairs
 
 LARGEST = 1e300  # beyond it sums overflow; only a faulty metric gets there
 
@@ -109,6 +107,12 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
         """The change, unless too many of its pairs are values of two judges."""
         return None if self.not_comparable else self.change
 
+    @property
+    def scored(self) -> int:
+        """How many queries have a value or lack one; those for which the metric is undefined count for nothing."""
+        defined = {row for row, value in enumerate(self.values) if value is not None}
+        return len(defined.union(self.gaps.missing))
+
     def compared(self, pairs: Pairs) -> Comparison:
         """Other pairs in the same units."""
         return self.units.change(self.gate, pairs.compared(self.gate.confidence))
@@ -133,8 +137,7 @@ def measure(gate: Gate, candidate: Scores, baseline: Scores | None, units: Units
     ends = attainable(metric, candidate, column)
     clusters = candidate.clusters
     by_metric = estimate(column, metric, clusters, confidence=gate.confidence, ends=ends, before=baseline_values)
-    pairs = paired_scores(metric, candidate, baseline) if baseline else None
-    change = pairs.compared(gate.confidence) if pairs else None
+    change = _change(gate, candidate, baseline) if baseline else None
     measured = replace(nothing, metric_value=by_metric, metric_change=change, change=change)
     if by_metric is None:
         return measured
@@ -150,35 +153,8 @@ def _relevant_documents(scores: Scores) -> float:
     return sum(counts) / len(counts) if counts else 1.0
 
 
-def uncompared(measurement: Measurement) -> list[Reason]:
-    """Why a drop is not ruled on, if it is not."""
-    metric, baseline, change = measurement.gate.metric, measurement.baseline, measurement.change
-    if baseline is None:
-        return [Reason(ReasonKind.NO_BASELINE)]
-    if metric.name in baseline.foreign:
-        return [Reason(ReasonKind.FOREIGN_BASELINE)]
-    if change is None:
-        return [_without_pairs(metric, baseline, measurement.gaps)]
-    if measurement.not_comparable:
-        rows = measurement.gaps.other_judge
-        names = tuple(_giver(metric, scores, rows) for scores in (measurement.candidate, baseline))
-        return [Reason(ReasonKind.OTHER_JUDGE, count=len(rows), among=change.n_pairs, names=names)]
-    return []
+def _change(gate: Gate, candidate: Scores, baseline: Scores) -> Comparison | None:
+    from rankgate.metrics.comparison import paired_scores  # noqa: PLC0415 -- paid only where there is a baseline
 
-
-def _without_pairs(metric: Metric, baseline: Scores, gaps: Gaps) -> Reason:
-    """What of the baseline lacks a value for every query: what its run states, a judge's word, or the metric."""
-    need = next((need for need in baseline.unstated if need in metric.needs), None)
-    if need:
-        return Reason(ReasonKind.NOT_STATED, need=need)
-    lacking = len(gaps.missing_before)
-    if RunField.VERDICTS in metric.needs and lacking:
-        return Reason(ReasonKind.NO_VERDICT, count=lacking, among=lacking, source="baseline")
-    return Reason(ReasonKind.NOT_IN_BASELINE)
-
-
-def _giver(metric: Metric, scores: Scores, rows: Sequence[int]) -> str:
-    """Who gave most of the values in these rows."""
-    givers = scores.givers.get(metric.name, {})
-    count = Counter(givers.get(scores.query_ids[row]) or "" for row in rows)
-    return served_text(max(count, key=lambda name: (count[name], name)))
+    pairs = paired_scores(gate.metric, candidate, baseline)
+    return pairs.compared(gate.confidence) if pairs else None

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rankgate.metrics.base import widest_change
-from rankgate.metrics.estimates import is_rate
+from rankgate.metrics.estimates import defined_only, is_rate
 from rankgate.model.gate_result import Detectable, GateResult
 from rankgate.model.values import Evidence, EvidenceState, Verdict
 from rankgate.model.wording import count_text, exact_decimals, harm_word, points_text, size_text
@@ -21,6 +22,7 @@ from rankgate.statistics import power
 
 if TYPE_CHECKING:
     from rankgate.criteria import Gate
+    from rankgate.gates.measurement import Measurement
 
 # The usual spread of recall: of one relevant document, and the least, of many.
 _HIT, _MAX_STEPS = 0.43, 0.1
@@ -67,6 +69,23 @@ def detectable(
         assumed=spread.assumed,
         sees=sight.sees(evidence, queries, limit),
     )
+
+
+def measured_power(measurement: Measurement) -> Detectable | None:
+    """By what moved on the pairs, or by usual spreads for so many relevant documents a query as these have."""
+    gate, value, relevant = measurement.gate, measurement.value, measurement.relevant
+    pairs = measurement.metric_change if measurement.comparable_change else None
+    slope = measurement.units.slope
+    if pairs is None:
+        alone = defined_only(measurement.candidate.clusters, measurement.values)
+        return detectable(gate, alone, queries=value.n if value else 0, relevant=relevant, slope=slope)
+    seen = partial(detectable, gate, pairs.clusters, queries=pairs.n_pairs, relevant=relevant, slope=slope)
+    measured = seen(differences=pairs.changes)
+    if measured is None or not measured.assumed or not measurement.by_judge:
+        return measured
+    # Answers that nearly all stayed as they were do not tell how the next system's will differ.
+    usual = seen()
+    return usual if usual and usual.spread > measured.spread else measured
 
 
 IN_RUNS = " in 4 of 5 runs"  # POWER, in words

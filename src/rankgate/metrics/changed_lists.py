@@ -27,21 +27,18 @@ class _Part(NamedTuple):
 class ListDigests:
     """Of each query of a run a number for each part of its line that metrics look at: equal parts have equal ones.
 
-    A number holds for this process alone. What a whole list takes is then eight bytes, and no run is read again. Of a
-    run that is compared with none there are no numbers.
+    A number holds for this process alone. What a whole list takes is then eight bytes, and no run is read again.
     """
 
     def __init__(self, plan: Plan, queries: int) -> None:
         self.depth = plan.depth
         self.default_k = plan.default_k
-        parts = {metric.name: _part(metric) for metric in plan.metrics} if plan.compared else {}
+        parts = {metric.name: _part(metric) for metric in plan.metrics}
         self.columns = {part: array("q", bytes(8 * queries)) for part in dict.fromkeys(parts.values())}
         self.by_metric = {name: self.columns[part] for name, part in parts.items()}
 
     def add(self, row: int, sample: Sample, ranking: Ranking) -> None:
         """Note the lists of a query."""
-        if not self.columns:
-            return
         ids = ranking.ids if self.depth is None else ranking.ids[: self.depth]
         for (last, other_lists), column in self.columns.items():
             limit = (sample.k or self.default_k) if last is Cutoff.SAMPLE else last

@@ -13,9 +13,7 @@ from rankgate.readers.base import Run, through
 
 
 def without_own(run: Run, how: Matching) -> Run:
-    """The run as it is, or where `how` excludes them without results whose id, or document, is the question's."""
-    if not how.exclude_query_id:
-        return run
+    """The run without results whose id, or document, is the question's."""
     return through(run, partial(map, partial(_dropped, how=how)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rankgate.errors import Problem, RankgateError, bad_input, shown
-from rankgate.metrics.comparison import too_many
+from rankgate.metrics.gaps import too_many
 from rankgate.metrics.matching import By
 from rankgate.metrics.plan import Plan
 from rankgate.model.scores import Scores, Unfit

@@ -5,19 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import msgspec
 from msgspec.structs import force_setattr, replace
 
 from rankgate.errors import bad_input, shown
 from rankgate.metrics.base import Metric, Together, needs_of, sees_below
-from rankgate.metrics.changed_lists import ListDigests
 from rankgate.metrics.matching import By, match
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.requirements import require_kind
 from rankgate.model.scores import MatchedQuery, RankSummary, Scores, Unfit
 from rankgate.model.values import LINE_KEYS, Details, Gold, Item, Ranking, RunField, Sample
+
+if TYPE_CHECKING:
+    from rankgate.metrics.changed_lists import ListDigests
 
 
 def score(gold: Gold, rankings: Iterable[Ranking], plan: Plan) -> Scores:
@@ -66,7 +68,8 @@ class Tally:
         self.with_judge: list[list[float | None]] = [[None] * len(self.rows) for _ in plan.metrics] if judged else []
         self.deep = [metric for metric in plan.metrics if plan.depth is not None and sees_below(metric)]
         self.below: dict[int, list[float | None]] = {}  # their values by row, of lists that are cut here
-        self.lists = ListDigests(plan, len(self.rows))
+        self.lists = _digests(plan, len(self.rows)) if plan.compared else None
+        self.note_lists = self.lists.add if self.lists else _note_nothing
         self.seen = bytearray(len(self.rows))
         self.again = False
         self.matched: dict[str, MatchedQuery] = {}
@@ -110,7 +113,7 @@ class Tally:
             query = self.match(sample, ranking, baseline_ids=before)
             self.again |= bool(seen[row])
             seen[row] = 1
-            self.lists.add(row, sample, ranking)
+            self.note_lists(row, sample, ranking)
             for column, value in zip(columns, values(query), strict=True):
                 column[row] = value
             if by_span and (doubt := in_doubt(query)):
@@ -291,7 +294,7 @@ def total(gold: Gold, plan: Plan, tally: Tally) -> Scores:
         values=dict(zip(names, tally.columns, strict=True)),
         with_judge=dict(zip(names, judged, strict=True)) if judged else {},
         uncut=_uncut(tally),
-        lists=tally.lists.by_metric,
+        lists=tally.lists.by_metric if tally.lists else {},
         matched=tally.matched,
         samples=gold.samples,
         rank_summaries=tally.rank_summaries,
@@ -305,6 +308,16 @@ def total(gold: Gold, plan: Plan, tally: Tally) -> Scores:
         unfit=tally.unfit,
         beside=dict(zip([metric.name for metric in plan.beside], tally.beside, strict=True)),
     )
+
+
+def _digests(plan: Plan, queries: int) -> ListDigests:
+    from rankgate.metrics.changed_lists import ListDigests  # noqa: PLC0415 -- paid only where two runs are compared
+
+    return ListDigests(plan, queries)
+
+
+def _note_nothing(row: int, sample: Sample, ranking: Ranking) -> None:
+    """Of a run that is compared with none."""
 
 
 def clusters_of(gold: Gold) -> tuple[str, ...]:
