@@ -7,18 +7,15 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from rankgate.criteria import find_criteria, load_criteria
-from rankgate.criteria.inputs import Inputs, gold_of, require_inputs
+from rankgate.criteria.inputs import Inputs, gold_of, require_inputs, waivers_of
 from rankgate.criteria.run_code import with_code
 from rankgate.criteria.runs import trend_before
-from rankgate.criteria.waivers import waivers_of
-from rankgate.diagnosis.findings import diagnose_conclusion
 from rankgate.errors import RankgateError
 from rankgate.gates.compose import compose
 from rankgate.gates.conclude import with_other_code
-from rankgate.gates.details import with_details
 from rankgate.gates.evaluation import Case, evaluate
 from rankgate.gates.publishing import published
-from rankgate.gates.results import changes_of, results_of
+from rankgate.gates.results import changes_of, results_of, with_diagnosis
 from rankgate.metrics.scored_run import ReadProgress
 from rankgate.model.report import Report
 
@@ -61,8 +58,10 @@ def judge(case: Case, progress: ReadProgress | None) -> Report:
     evaluation = evaluate(case, progress)
     results = results_of(case, evaluation)
     changes = changes_of(case, evaluation, results)
-    report = compose(case, evaluation, results, changes)
-    scores, baseline_scores = evaluation.scores, evaluation.baseline_scores
-    first = diagnose_conclusion(report, case.gold, evaluation.plan.metrics, scores, baseline_scores, changes.lists)
-    report = replace(report, diagnosis=first, trend=trend_before(case.inputs, case.criteria))
-    return with_details(report, case.inputs, evaluation, changes.leading)
+    report = with_diagnosis(compose(case, evaluation, results, changes), evaluation, changes)
+    report = replace(report, trend=trend_before(case.inputs, case.criteria))
+    if case.inputs.details is None:
+        return report
+    from rankgate.gates.details import with_details  # noqa: PLC0415 -- paid only where a page is asked for
+
+    return with_details(report, case.inputs, evaluation, changes.leading, case.inputs.details)

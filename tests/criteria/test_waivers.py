@@ -9,7 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rankgate.criteria import load_criteria
-from rankgate.criteria.waivers import Waiver, Waivers, load_waivers, waivers_of
+from rankgate.criteria.inputs import waivers_of
+from rankgate.criteria.waivers import Waiver, Waivers, load_waivers
 from rankgate.errors import RankgateError
 
 WHOLE = """\
@@ -122,11 +123,11 @@ def test_they_lie_beside_the_criteria(folder: Path) -> None:
     (folder / "config").mkdir()
     Path("config/ship-criteria.yaml").write_text(GATES)
     criteria = load_criteria("config/ship-criteria.yaml")
-    assert waivers_of(criteria) == Waivers(name="config/ship-waivers.yaml")
+    assert waivers_of(criteria) is None
     Path("config/ship-waivers.yaml").write_text("waivers: []\n")
-    assert waivers_of(criteria).entries == ()
+    assert waivers_of(criteria) == Waivers(name="config/ship-waivers.yaml")
     Path("config/ship-waivers.yaml").write_text(WHOLE)
-    assert len(waivers_of(criteria).entries) == 1
+    assert waivers_of(criteria) == load_waivers("config/ship-waivers.yaml")
 
 
 def test_a_file_that_the_criteria_name_must_be_there(folder: Path) -> None:
@@ -136,7 +137,7 @@ def test_a_file_that_the_criteria_name_must_be_there(folder: Path) -> None:
     with pytest.raises(RankgateError, match=r"allowed\.yaml"):
         waivers_of(criteria)
     Path("allowed.yaml").write_text(WHOLE)
-    assert waivers_of(criteria).name == "allowed.yaml"
+    assert waivers_of(criteria) == load_waivers("allowed.yaml")
 
 
 @pytest.mark.parametrize(

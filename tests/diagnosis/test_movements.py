@@ -11,7 +11,8 @@ from tests.gates.deciding import decide
 from tests.renderers.reports import RECALL
 
 from rankgate.criteria import Gate
-from rankgate.diagnosis.movements import MAX_LISTED, leading_metric, most_telling, movements
+from rankgate.diagnosis.losers import leading_metric
+from rankgate.diagnosis.movements import MAX_LISTED, most_telling, movements
 from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score

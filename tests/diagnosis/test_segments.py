@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.diagnosis.movements import by_tag
+from rankgate.diagnosis.by_tag import by_tag
 from rankgate.metrics.comparison import compare
 from rankgate.metrics.estimates import estimate
 from rankgate.metrics.gaps import baseline_column

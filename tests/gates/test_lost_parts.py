@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from rankgate.cli import main
-from rankgate.gates.lost_parts import lost_parts, parts_of
+from rankgate.gates.lost_parts import lost_parts
+from rankgate.metrics.tags import parts_of
 from rankgate.model.conclusion import PartLoss
 from rankgate.model.loss_words import part_text
 from rankgate.model.values import Direction, Sample, Unit

@@ -11,7 +11,7 @@ from tests.renderers.reports import RECALL
 from rankgate.cli.metrics import everything, look_up
 from rankgate.criteria import Gate
 from rankgate.diagnosis.causes import of_list
-from rankgate.diagnosis.movements import leading_metric
+from rankgate.diagnosis.losers import leading_metric
 from rankgate.gates.power import detectable
 from rankgate.metrics import registry
 from rankgate.metrics.base import BaseMetric, Kind, Metric, RelevanceMetric

@@ -20,9 +20,9 @@ from rankgate.cli.progress import reading_bar
 from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import Inputs, gold_of
 from rankgate.criteria.runs import NamedRun, deepest_cutoff
+from rankgate.diagnosis.by_tag import by_tag
 from rankgate.diagnosis.differences import run_differences
 from rankgate.diagnosis.listings import unmatched
-from rankgate.diagnosis.movements import by_tag
 from rankgate.diagnosis.notes import absent_notes, cut_text, missing_notes
 from rankgate.errors import bad_input, on_one_line, shown
 from rankgate.files.writing import write_atomic
@@ -177,8 +177,8 @@ def _report(
             depth=min((each.run.depth for each in runs if each.run.depth), default=None),
         ),
     )
-    inputs = Inputs(date="", details=SHOWN_ITEMS, texts=True)
-    return with_details(report, inputs, Evaluation(gold=gold, plan=plan, run=after, baseline=before), leading)
+    evaluation = Evaluation(gold=gold, plan=plan, run=after, baseline=before)
+    return with_details(report, Inputs(date="", texts=True), evaluation, leading, SHOWN_ITEMS)
 
 
 def _summary(metric: Metric, pairs: Compared) -> str:

@@ -20,6 +20,7 @@ from rankgate.readers.source import STDIN, shown_path
 if TYPE_CHECKING:
     from rankgate.baselines.base import BaselineStore
     from rankgate.criteria import Criteria
+    from rankgate.criteria.waivers import Waivers
 
 FIRST_INPUTS = {"run": "run.jsonl", "baseline": "baseline"}  # what a retriever's criteria need beside the gold set
 FAILED = ".failed"  # beside a run whose last recording failed
@@ -118,6 +119,19 @@ def gold_of(named: InputFile | None, criteria: Criteria | None, *, untrusted: bo
 
         return held_gold(file.held)
     return read_gold(file.path, file.format, file.map)
+
+
+def waivers_of(criteria: Criteria) -> Waivers | None:
+    """The waivers beside the criteria, or where their `inputs.waivers` says; None where there is no such file.
+
+    Raises:
+        RankgateError: every problem of the file; or the criteria name a file that is not there.
+    """
+    if not criteria.waivers_named and not Path(criteria.inputs.waivers).exists():
+        return None
+    from rankgate.criteria.waivers import load_waivers  # noqa: PLC0415 -- paid only where there are waivers
+
+    return load_waivers(criteria.inputs.waivers)
 
 
 def not_recorded(criteria: Criteria) -> str | None:

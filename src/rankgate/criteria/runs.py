@@ -12,7 +12,6 @@ from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import Inputs, Stores, not_named, not_recorded, refuse_failed
 from rankgate.errors import ProblemKind, RankgateError, bad_input, redacted
 from rankgate.metrics.base import Cutoff
-from rankgate.metrics.lines import Score
 from rankgate.metrics.matching import BY_CHUNK
 from rankgate.metrics.plan import Plan
 from rankgate.model.report import TrendPoint
@@ -64,7 +63,8 @@ class RunFile(msgspec.Struct, frozen=True, kw_only=True):
         scores = self._scores(needs)
         if scores is None or criteria is None:
             return run
-        from rankgate.readers.scores import with_scores  # noqa: PLC0415 -- paid only where criteria name scores
+        from rankgate.metrics.lines import Score  # noqa: PLC0415 -- paid only where criteria name scores
+        from rankgate.readers.scores import with_scores  # noqa: PLC0415 -- as above
 
         metrics = [metric for metric in criteria.metrics() if isinstance(metric, Score)]
         fields = {name for metric in metrics for name in (metric.field, metric.drop_from) if name}

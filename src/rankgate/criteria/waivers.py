@@ -3,14 +3,12 @@
 import math
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 from pydantic import AfterValidator, Field, ValidationInfo
 
 from rankgate.criteria.gate import AllowedDrop
-from rankgate.criteria.model import Criteria
 from rankgate.criteria.parts import Listed, NotWritten, Part, Text, optional, refuse, validated
 from rankgate.criteria.paths import MAX_BYTES
 from rankgate.errors import bad_input, shown
@@ -89,17 +87,6 @@ class Waivers(msgspec.Struct, frozen=True, kw_only=True):
     def of(self, gate: str, segment: str | None) -> Waiver | None:
         """The waiver of a gate, or of a segment of it."""
         return next((each for each in self.entries if (each.gate, each.segment) == (gate, segment)), None)
-
-
-def waivers_of(criteria: Criteria) -> Waivers:
-    """The waivers beside the criteria, or where their `inputs.waivers` says; none where there is no such file.
-
-    Raises:
-        RankgateError: every problem of the file; or the criteria name a file that is not there.
-    """
-    if not criteria.waivers_named and not Path(criteria.inputs.waivers).exists():
-        return Waivers(name=criteria.inputs.waivers)
-    return load_waivers(criteria.inputs.waivers)
 
 
 def load_waivers(path: str, *, name: str | None = None) -> Waivers:

@@ -9,7 +9,6 @@ from itertools import islice
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.collecting.spelling import differs_in, respelled
 from rankgate.criteria.rereading import detailed_lists_of, lists_of
 from rankgate.errors import RankgateError
 from rankgate.metrics.base import Metric, RelevanceMetric
@@ -154,7 +153,7 @@ def oddities_of(gold: Gold, how: Matching, lists: Lists) -> Oddities | None:
         return None
     ids = now.documents.values() if how.by is By.DOC else now.documents
     returned = list(islice(dict.fromkeys(ids), NAMED))
-    others = respelled(never, ids) if never else {}
+    respelled, spellings = _other_spellings(never, ids) if never else (0, [])
     return Oddities(
         never_returned=len(never),
         relevant=len(relevant),
@@ -165,11 +164,19 @@ def oddities_of(gold: Gold, how: Matching, lists: Lists) -> Oddities | None:
         lists=len(now.by_query),
         rising_queries=list(now.rising[:NAMED]),
         returned=returned if never and len(never) == len(relevant) else [],
-        respelled=len(others),
-        spellings=[Spelling(one, other, differs_in(one, other)) for one, other in islice(others.items(), NAMED)],
+        respelled=respelled,
+        spellings=spellings,
         tied=tied,
         self_first=self_first,
     )
+
+
+def _other_spellings(never: Sequence[str], ids: Iterable[str]) -> tuple[int, list[Spelling]]:
+    """How many ids that no list holds are there in another spelling, and some of them."""
+    from rankgate.collecting.spelling import differs_in, respelled  # noqa: PLC0415 -- paid only where an id is in no list
+
+    others = respelled(never, ids)
+    return len(others), [Spelling(*pair, differs_in(*pair)) for pair in islice(others.items(), NAMED)]
 
 
 def unmatched(gold: Gold, plan: Plan, scored: ScoredRun) -> Oddities | None:

@@ -12,7 +12,6 @@ from itertools import islice, repeat
 
 from msgspec.structs import replace
 
-from rankgate.collecting.spelling import differs_in, respelled
 from rankgate.criteria.rereading import lists_of
 from rankgate.errors import ProblemKind, bad_input, shown
 from rankgate.metrics.base import Metric
@@ -100,6 +99,8 @@ def _other_ids_text(gold: Gold, plan: Plan, candidate: Scores, now: Lists) -> st
     known = {about(doc) for each in named for doc in each}
     if len(returned.keys() & known) >= STALE_SHARE * len(returned):
         return ""
+    from rankgate.collecting.spelling import differs_in, respelled  # noqa: PLC0415 -- paid only where the gold is stale
+
     one, remedy = ("document", "") if how.by is not By.CHUNK else ("chunk", ", or gate by document with `match: doc`")
     ids = count_text(len(relevant), "relevant id occurs", "relevant ids occur")
     full_of = count_text(len(lists), "list is", "lists are")

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
 from msgspec.structs import replace
 
 from rankgate.criteria.waivers import Waiver, Waivers
+from rankgate.gates.results import WaivedResults
 from rankgate.model.gate_result import GateResult
 from rankgate.model.headline import is_plain_name
 from rankgate.model.values import Unit, Verdict
@@ -19,15 +19,6 @@ from rankgate.model.wording import beyond_text
 from rankgate.readers.dates import days_between
 
 SOON = 14  # days
-
-
-class WaivedResults(msgspec.Struct, frozen=True, kw_only=True):
-    """The results with what waivers let pass, what became of each waiver, and what is odd about it."""
-
-    gates: list[GateResult]
-    uses: list[WaiverUse]
-    warnings: list[str]
-    notes: list[str]
 
 
 def waive(gates: Sequence[GateResult], waivers: Waivers, date: str) -> WaivedResults:

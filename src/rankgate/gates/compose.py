@@ -9,46 +9,27 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from rankgate import __version__
-from rankgate.criteria.inputs import Inputs
 from rankgate.criteria.rereading import lists_of
-from rankgate.diagnosis.causes import STALE
-from rankgate.diagnosis.differences import gold_differences, run_differences
-from rankgate.diagnosis.gold_changes import gold_changes, mark_of
-from rankgate.diagnosis.listings import oddities_of, with_displacers
-from rankgate.diagnosis.movements import losers, most_telling
+from rankgate.diagnosis.gold_changes import mark_of
+from rankgate.diagnosis.listings import oddities_of
+from rankgate.diagnosis.losers import losers
 from rankgate.diagnosis.notes import judged_value, notes_of, stray_scores, untrusted_notes
-from rankgate.errors import shown
-from rankgate.gates.apply_waivers import waive
+from rankgate.errors import Problem, shown
 from rankgate.gates.commands import call_of, command_of
 from rankgate.gates.conclude import concluded, empties_of
 from rankgate.gates.evaluation import Case, Evaluation
-from rankgate.gates.given_up import given_up, in_steps, noted
-from rankgate.gates.lost_parts import unnamed_losses
-from rankgate.gates.results import Changes
+from rankgate.gates.results import BaselineFacts, Changes, WaivedResults
 from rankgate.metrics.base import Metric
 from rankgate.metrics.estimates import attainable, distribution, estimate, is_rate
 from rankgate.metrics.gaps import baseline_column, gaps
 from rankgate.metrics.matching import OF_THE_LINE, By
-from rankgate.metrics.registry import packages_of
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.answer_losses import AnswerChanges
-from rankgate.model.conclusion import PartLoss
-from rankgate.model.differences import Difference
 from rankgate.model.gate_result import GateResult
-from rankgate.model.gold_changes import GoldChanges, GoldMark
-from rankgate.model.lineage_words import (
-    age_problems,
-    anchor_problem,
-    clock_problems,
-    lineage_note,
-    package_problems,
-    passed_over_text,
-)
-from rankgate.model.reasons import problems_of, unjudged_text
+from rankgate.model.gold_changes import GoldMark
 from rankgate.model.report import (
     NAMED,
     BaselineSource,
-    Diagnosis,
     MetricValue,
     Moved,
     Provenance,
@@ -63,15 +44,12 @@ from rankgate.readers.base import Run
 from rankgate.readers.formats import fingerprint_of
 
 if TYPE_CHECKING:
+    from rankgate.criteria import Criteria
     from rankgate.gates.traffic import TrafficResult
 
 MAX_IDS = 20
 _EMPTY_BASELINE = (
     "the baseline is empty: no question got a result there, so that no loss can show; accept a run that has some"
-)
-_STALE = (
-    "the gold set is partly stale: relevant ids that the baseline found are in no list any more, and ids that it never "
-    "returned stand in their place; map the gold set to the new ids, or gate by document with `match: doc`"
 )
 
 
@@ -85,45 +63,42 @@ def compose(case: Case, evaluation: Evaluation, results: list[GateResult], chang
         changes: what changed beside them.
     """
     inputs, criteria, gold = case.inputs, case.criteria, evaluation.gold
-    run, baseline, anchor = evaluation.run, evaluation.baseline, evaluation.anchor
+    run, baseline = evaluation.run, evaluation.baseline
     scores, baseline_scores = evaluation.scores, evaluation.baseline_scores
     lists = (None, None) if inputs.verdict_alone else changes.lists.plain
     metrics = criteria.metrics()
-    lineage = baseline.run.lineage if baseline else None
     fingerprint = fingerprint_of(gold)
     mark = mark_of(gold, fingerprint, by_query=False)
-    edited = gold_changes(gold, fingerprint, baseline.run.gold) if baseline else None
-    lost = _lost_parts(case, evaluation, results)
+    facts = _facts(case, evaluation, results, changes, mark) if baseline else BaselineFacts()
     overall = {each.metric: each for each in reversed(results) if each.segment is None}
-    rows_of_parts = [replace(overall[part.metric], segment=part.segment) for part in lost]
+    rows_of_parts = [replace(overall[part.metric], segment=part.segment) for part in facts.lost_parts]
     worse_questions, lowest_questions = losers(gold, [*results, *rows_of_parts], scores, baseline_scores)
-    adding = given_up(criteria.gates, scores, anchor, results) if anchor else []
-    aged = _aged(case, evaluation)
     blocking_age = criteria.baseline.max_age.severity == "error"
     worse = sum(movement.worse for movement in changes.moved)
     traffic = _traffic(case, evaluation)
-    waived = waive([*results, *(traffic.gates if traffic else [])], case.waivers, inputs.date)
+    waived = _waived(case, [*results, *(traffic.gates if traffic else [])])
     report = Report(
         verdict=Verdict.PASS,
         summary="",
-        lost_parts=lost,
-        given_up=in_steps(adding, results),
-        anchor=noted(anchor, adding) if anchor else None,
+        lost_parts=facts.lost_parts,
+        given_up=facts.given_up,
+        anchor=facts.anchor,
         empties=empties_of(gold, scores, baseline_scores),
         losers=worse_questions,
         lowest=lowest_questions,
         call=call_of(inputs, criteria, gold, run.run, baseline.run if baseline else None),
-        problems=problems_of(results, criteria.name),
-        failures=aged if blocking_age else [],
+        problems=_problems(results, criteria),
+        failures=facts.aged if blocking_age else [],
         warnings=[
-            *_stale_warnings(changes.findings),
-            *([] if blocking_age else aged),
+            *facts.stale,
+            *([] if blocking_age else facts.aged),
+            *facts.warnings,
             *_warnings(case, evaluation),
             *(traffic.warnings if traffic else []),
             *waived.warnings,
         ],
         notes=[
-            *_notes(case, evaluation, results, edited),
+            *_notes(case, evaluation, results, facts),
             *(traffic.notes if traffic else []),
             *waived.notes,
         ],
@@ -135,11 +110,11 @@ def compose(case: Case, evaluation: Evaluation, results: list[GateResult], chang
         queries=_queries(gold, scores, baseline_scores),
         segments=changes.segments,
         oddities=oddities_of(gold, criteria.match, lists),
-        misses=with_displacers(most_telling(changes.moved), *lists, scores.rank_summaries),
+        misses=facts.misses,
         moved=Moved(worse=worse, better=len(changes.moved) - worse) if baseline else None,
         answers=_answers(results, metrics, scores, baseline_scores) if run.run.judge else None,
-        gold_changes=edited,
-        differences=_differences(inputs, mark, run.run, baseline.run) if baseline else [],
+        gold_changes=facts.gold_changes,
+        differences=facts.differences,
         untrusted_run=inputs.untrusted_run,
         fork_runs=criteria.fork_runs,
         traffic=traffic.traffic if traffic else None,
@@ -151,13 +126,29 @@ def compose(case: Case, evaluation: Evaluation, results: list[GateResult], chang
             gold_fingerprint=fingerprint,
             gold_queries_fingerprint=mark.queries_fingerprint,
             run=Source(**_source(run.run)),
-            baseline=BaselineSource(**_source(baseline.run), lineage=lineage) if baseline else None,
+            baseline=BaselineSource(**_source(baseline.run), lineage=baseline.run.lineage) if baseline else None,
             depth=baseline.run.depth if baseline else None,
             judge=run.run.judge or UNSET,
             command=command_of(inputs, criteria, gold, run.run, baseline.run if baseline else None),
         ),
     )
     return concluded(report)
+
+
+def _facts(
+    case: Case, evaluation: Evaluation, results: Sequence[GateResult], changes: Changes, mark: GoldMark
+) -> BaselineFacts:
+    from rankgate.gates.baseline_facts import facts_of  # noqa: PLC0415 -- paid only where there is a baseline
+
+    return facts_of(case, evaluation, results, changes, mark)
+
+
+def _waived(case: Case, gates: list[GateResult]) -> WaivedResults:
+    if not case.waivers or not case.waivers.entries:
+        return WaivedResults(gates=gates)
+    from rankgate.gates.apply_waivers import waive  # noqa: PLC0415 -- paid only where there are waivers
+
+    return waive(gates, case.waivers, case.inputs.date)
 
 
 def _traffic(case: Case, evaluation: Evaluation) -> TrafficResult | None:
@@ -169,38 +160,11 @@ def _traffic(case: Case, evaluation: Evaluation) -> TrafficResult | None:
     return judge_traffic(case, evaluation)
 
 
-def _lost_parts(case: Case, evaluation: Evaluation, results: Sequence[GateResult]) -> list[PartLoss]:
-    """The parts that lost and that no gate names already."""
-    if evaluation.baseline_scores is None:
-        return []
-    named = {(each.metric, each.segment) for each in results if each.verdict is not Verdict.PASS}
-    losses = unnamed_losses(case.criteria, evaluation.gold, evaluation.scores, evaluation.baseline_scores)
-    return [part for part in losses if (part.metric, part.segment) not in named]
-
-
-def _aged(case: Case, evaluation: Evaluation) -> list[str]:
-    """That the baseline is older than the criteria allow."""
-    lineage = evaluation.baseline.run.lineage if evaluation.baseline else None
-    age = case.criteria.baseline.max_age
-    return age_problems(lineage, age.days, age.commits) if lineage else []
-
-
-def _stale_warnings(findings: Sequence[Diagnosis]) -> list[str]:
-    return [_STALE for finding in findings if finding.rule == STALE]
-
-
 def _warnings(case: Case, evaluation: Evaluation) -> list[str]:
-    """What of the baseline, of the anchor and of the lists makes a pass doubtful."""
-    criteria, baseline, anchor = case.criteria, evaluation.baseline, evaluation.anchor
+    """What of the lists makes a pass doubtful."""
+    baseline = evaluation.baseline
     warnings: list[str] = []
-    lineage = baseline.run.lineage if baseline else None
-    if lineage:
-        warnings += clock_problems(lineage, case.inputs.date)
-    if lineage and lineage.packages:
-        warnings += package_problems(lineage, packages_of(criteria.metrics()))
-    if anchor and anchor.problem:
-        warnings.append(anchor_problem(anchor.mark, anchor.problem))
-    if criteria.match.by is By.SPAN:
+    if case.criteria.match.by is By.SPAN:
         unplaced = [_unplaced(run, evaluation.gold) for run in evaluation.runs]
         warnings += [warning for warning, _ in unplaced if warning]
         for run in evaluation.runs:
@@ -210,20 +174,36 @@ def _warnings(case: Case, evaluation: Evaluation) -> list[str]:
     return warnings
 
 
-def _notes(case: Case, evaluation: Evaluation, results: Sequence[GateResult], edited: GoldChanges | None) -> list[str]:
+def _notes(case: Case, evaluation: Evaluation, results: Sequence[GateResult], facts: BaselineFacts) -> list[str]:
     """Facts that change no verdict."""
-    criteria, baseline, anchor = case.criteria, evaluation.baseline, evaluation.anchor
+    criteria = case.criteria
     notes = [*untrusted_notes(criteria, untrusted=case.inputs.untrusted_run)]
     if criteria.match.by is By.SPAN:
         unplaced = [_unplaced(run, evaluation.gold) for run in evaluation.runs]
         notes += [note for _, note in unplaced if note]
     notes += stray_scores(evaluation.run)
-    if baseline and baseline.run.lineage and (note := lineage_note(baseline.run.lineage)):
-        notes.append(note)
-    if anchor and anchor.mark and anchor.passed_over:
-        notes.append(passed_over_text(anchor.mark, anchor.passed_over))
-    unjudged = [f"{unjudged_text(each)}." for each in results if each.evidence.unjudged and each.segment is None]
-    return [*notes, *dict.fromkeys(unjudged), *notes_of(criteria, evaluation.run, baseline, edited)]
+    notes += facts.notes
+    notes += _unjudged(results)
+    return [*notes, *notes_of(criteria, evaluation.run, evaluation.baseline, facts.gold_changes)]
+
+
+def _unjudged(results: Sequence[GateResult]) -> list[str]:
+    """What documents that nobody has judged can make of the gates' changes."""
+    pooled = [gate for gate in results if gate.evidence.unjudged and gate.segment is None]
+    if not pooled:
+        return []
+    from rankgate.model.reasons import unjudged_text  # noqa: PLC0415 -- paid only where the gold set is pooled
+
+    return list(dict.fromkeys(f"{unjudged_text(gate)}." for gate in pooled))
+
+
+def _problems(results: Sequence[GateResult], criteria: Criteria) -> list[Problem]:
+    """Why gates could not be judged."""
+    if all(gate.verdict is not Verdict.NOT_JUDGED for gate in results):
+        return []
+    from rankgate.model.reasons import problems_of  # noqa: PLC0415 -- paid only where a gate is not judged
+
+    return problems_of(results, criteria.name)
 
 
 def _baseline_values(
@@ -305,12 +285,6 @@ def _queries(gold: Gold, candidate: Scores, baseline: Scores | None) -> Queries:
         duplicates=candidate.duplicates,
         new=len(baseline.new_queries) if baseline else 0,
     )
-
-
-def _differences(inputs: Inputs, gold: GoldMark, run: Run, baseline: Run) -> list[Difference]:
-    """What differs; nothing is read of what an untrusted run says of itself, so that it cannot be compared."""
-    of_runs = [] if inputs.untrusted_run else run_differences(baseline.provenance, run.provenance)
-    return [*of_runs, *gold_differences(baseline.gold, gold)]
 
 
 def _answers(

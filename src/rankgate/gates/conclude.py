@@ -12,8 +12,8 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from rankgate.gates.lost_parts import parts_of
 from rankgate.gates.next_command import accept_command, next_command
+from rankgate.metrics.tags import parts_of
 from rankgate.model.conclusion import NEARLY_ALL, Conclusion, ConclusionKind, Empties, GivenUp, PartLoss, Strength
 from rankgate.model.gate_result import GateResult
 from rankgate.model.headline import sentence

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from rankgate.criteria.inputs import Inputs
 from rankgate.criteria.rereading import texts_of
+from rankgate.diagnosis.details import details_of
 from rankgate.diagnosis.worst_first import worst_rows
 from rankgate.gates.evaluation import Evaluation
 from rankgate.metrics.base import Metric
@@ -16,20 +17,15 @@ from rankgate.model.details import TEXTS_OF
 from rankgate.model.report import Report
 
 
-def with_details(report: Report, inputs: Inputs, evaluation: Evaluation, leading: Metric | None) -> Report:
-    """The report with what pages show beyond it, so many items of each ranking; as it is where none are asked for.
+def with_details(report: Report, inputs: Inputs, evaluation: Evaluation, leading: Metric | None, depth: int) -> Report:
+    """The report with what pages show beyond it, so many items of each ranking.
 
     The plan had to read `SHOWN` as well; `leading` is the metric whose changes are listed. A text that one run does not
     state is the corpus's or the other's.
     """
-    if inputs.details is None:
-        return report
-    from rankgate.diagnosis.details import details_of  # noqa: PLC0415 -- paid only where asked for
-
     scores, baseline_scores = evaluation.scores, evaluation.baseline_scores
     measured = (evaluation.gold, evaluation.plan.metrics, leading, report.segments, scores, baseline_scores)
-    named, depth = inputs.leading is not None, inputs.details
-    details = details_of(*measured, depth=depth, named=named, gates=report.gates)
+    details = details_of(*measured, depth=depth, named=inputs.leading is not None, gates=report.gates)
     details = replace(details, order=worst_rows(details, violated_segments(report.gates)))
     if inputs.texts:
         worst = [details.questions[row] for row in details.order[:TEXTS_OF]]

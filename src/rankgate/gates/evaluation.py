@@ -13,7 +13,6 @@ from rankgate.criteria import Criteria
 from rankgate.criteria.inputs import Inputs
 from rankgate.criteria.rereading import lists_of
 from rankgate.criteria.runs import runs_of
-from rankgate.criteria.waivers import Waivers
 from rankgate.diagnosis.stale_gold import refuse_unfit, with_foreign
 from rankgate.gates.fitting import plan_with, refuse_lacking, refuse_misfits
 from rankgate.metrics.plan import Plan
@@ -25,6 +24,7 @@ from rankgate.model.values import Gold, RunField
 from rankgate.readers.base import RunSource
 
 if TYPE_CHECKING:
+    from rankgate.criteria.waivers import Waivers
     from rankgate.gates.given_up import ScoredAnchor
     from rankgate.gates.judged import Judge
     from rankgate.judge.runs import RunVerdicts
@@ -36,7 +36,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     inputs: Inputs
     criteria: Criteria
     gold: Gold
-    waivers: Waivers
+    waivers: Waivers | None
     traffic: TrafficFiles | None = None
 
     @property

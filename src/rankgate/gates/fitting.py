@@ -7,7 +7,6 @@ from msgspec.structs import replace
 from rankgate.criteria import Criteria
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import Problem, RankgateError, bad_input
-from rankgate.metrics.lines import GivenRate
 from rankgate.metrics.plan import Plan
 from rankgate.model.values import Gold, RunField
 from rankgate.model.wording import count_text
@@ -22,6 +21,8 @@ def plan_with(plan: Plan, inputs: Inputs) -> Plan:
     """The plan with what details need, with the metric whose changes are to be listed, and what its gates rest on."""
     metrics = {metric.name: metric for metric in plan.metrics}
     if "answered_rate" in metrics:
+        from rankgate.metrics.lines import GivenRate  # noqa: PLC0415 -- paid only where answers are judged
+
         metrics.setdefault(GivenRate.key, GivenRate())
     if inputs.leading:
         metrics.setdefault(inputs.leading.name, inputs.leading)

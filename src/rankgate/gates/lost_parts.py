@@ -16,23 +16,21 @@ How often it is wrong and what it finds: docs/statistics.md, by `scripts/simulat
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rankgate.metrics.gaps import baseline_column
-from rankgate.metrics.tags import part_names, split_tag
+from rankgate.metrics.tags import FEWEST, parts_of, split_tag
 from rankgate.model.conclusion import PartLoss
 from rankgate.model.scores import Scores
-from rankgate.model.values import TOLERANCE, Gold, RunField, Sample
+from rankgate.model.values import TOLERANCE, Gold, RunField
 from rankgate.statistics.chance import holm
 from rankgate.statistics.sign_flips import flip_p
 
 if TYPE_CHECKING:
     from rankgate.criteria import Criteria
 
-FEWEST = 5  # questions of a part
-MIN_VALUES, MOST_VALUES = 2, 50  # of a tag
 MOVED, LEVEL = 0.2, 0.025  # of (a) and of (b)
 APART = 1.96  # standard errors, of (c)
 
@@ -62,30 +60,12 @@ def lost_parts(
         named: the tags that segments of the criteria name, for which half of the level is kept.
     """
     moved = moved_most(changes, parts)
-    asked = {name: level for name, level in moved.items() if _tag(name) in named}
+    asked = {name: level for name, level in moved.items() if split_tag(name)[0] in named}
     others = {name: level for name, level in moved.items() if name not in asked}
     share = LEVEL / 2 if named else LEVEL
     proven = [*_proven(changes, parts, asked, clusters, share), *_proven(changes, parts, others, clusters, share)]
     lost = [each for each in proven if _apart(changes, each.rows)]
     return sorted(lost, key=lambda each: (each.change * len(each.rows), each.name))
-
-
-def parts_of(samples: Sequence[Sample]) -> dict[str, list[int]]:
-    """By tag value the places of the questions that have it, for each tag with 2 to 50 values; at least five questions.
-
-    What a question's `source` is counts like a tag of that name. A bare word is a value of one tag that all bare words
-    share.
-    """
-    by_name: dict[str, list[int]] = defaultdict(list)
-    for row, sample in enumerate(samples):
-        for name in part_names(sample):
-            by_name[name].append(row)
-    values = Counter(map(_tag, by_name))
-    return {
-        name: rows
-        for name, rows in by_name.items()
-        if MIN_VALUES <= values[_tag(name)] <= MOST_VALUES and len(rows) >= FEWEST
-    }
 
 
 def unnamed_losses(criteria: Criteria, gold: Gold, candidate: Scores, baseline: Scores) -> list[PartLoss]:
@@ -136,11 +116,6 @@ def _among(parts: Mapping[str, Sequence[int]], rows: Sequence[int]) -> dict[str,
 
 def _mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values)
-
-
-def _tag(name: str) -> str:
-    dimension, _ = split_tag(name)
-    return dimension
 
 
 def moved_most(changes: Sequence[float], parts: Mapping[str, Sequence[int]]) -> dict[str, float]:

@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace
 
-from rankgate.diagnosis.findings import diagnose
 from rankgate.diagnosis.listings import RunLists
-from rankgate.diagnosis.movements import by_tag, leading_metric, movements
+from rankgate.diagnosis.losers import leading_metric
 from rankgate.gates.evaluation import Case, Evaluation
 from rankgate.gates.judging import fell_by_a_pool, judge_all, overall_results
 from rankgate.metrics.base import Metric
+from rankgate.model.conclusion import ConclusionKind, GivenUp, PartLoss
+from rankgate.model.differences import Difference
 from rankgate.model.gate_result import GateResult
-from rankgate.model.report import Diagnosis, Movement, Segment
+from rankgate.model.gold_changes import GoldChanges
+from rankgate.model.headline import OF_GATES
+from rankgate.model.lineage import AnchorMark
+from rankgate.model.report import Diagnosis, Movement, Report, Segment
+from rankgate.model.values import Verdict
+from rankgate.model.waiver_use import WaiverUse
 
 
 def results_of(case: Case, evaluation: Evaluation) -> list[GateResult]:
@@ -36,16 +43,79 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
     findings: list[Diagnosis]
 
 
+class BaselineFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a report says because there is a baseline; nothing of it where there is none.
+
+    `stale` warns of a gold set whose ids are those of the baseline, `aged` of a baseline that is too old. `misses`
+    are those of the questions that moved to list.
+    """
+
+    stale: list[str] = []
+    lost_parts: list[PartLoss] = []
+    given_up: list[GivenUp] = []
+    anchor: AnchorMark | None = None
+    aged: list[str] = []
+    warnings: list[str] = []
+    notes: list[str] = []
+    misses: list[Movement] = []
+    gold_changes: GoldChanges | None = None
+    differences: list[Difference] = []
+
+
+class WaivedResults(msgspec.Struct, frozen=True, kw_only=True):
+    """The results with what waivers let pass, what became of each waiver, and what is odd about it."""
+
+    gates: list[GateResult]
+    uses: list[WaiverUse] = []
+    warnings: list[str] = []
+    notes: list[str] = []
+
+
 def changes_of(case: Case, evaluation: Evaluation, results: Sequence[GateResult]) -> Changes:
     """What changed; the metric whose changes are listed is the caller's, else that of the first gate violated."""
-    gold, metrics = evaluation.gold, evaluation.plan.metrics
-    scores, baseline = evaluation.scores, evaluation.baseline_scores
     leading = case.inputs.leading or leading_metric(case.criteria.gates, overall_results(results))
-    lists = RunLists(gold, evaluation.plan, evaluation.run, evaluation.baseline)
+    lists = RunLists(evaluation.gold, evaluation.plan, evaluation.run, evaluation.baseline)
     return Changes(
         leading=leading,
-        segments=by_tag(gold, metrics, scores, baseline, leading),
-        moved=movements(gold, leading, scores, baseline, results) if baseline and leading else [],
+        segments=_segments(evaluation, leading),
+        moved=_moved(evaluation, leading, results),
         lists=lists,
-        findings=diagnose(gold, metrics, results, scores, baseline, lists),
+        findings=_findings(evaluation, results, lists),
     )
+
+
+def _segments(evaluation: Evaluation, leading: Metric | None) -> list[Segment]:
+    gold = evaluation.gold
+    if not any(sample.tags for sample in gold.samples.values()):
+        return []
+    from rankgate.diagnosis.by_tag import by_tag  # noqa: PLC0415 -- paid only where questions have tags
+
+    return by_tag(gold, evaluation.plan.metrics, evaluation.scores, evaluation.baseline_scores, leading)
+
+
+def _moved(evaluation: Evaluation, leading: Metric | None, results: Sequence[GateResult]) -> list[Movement]:
+    if evaluation.baseline_scores is None or leading is None:
+        return []
+    from rankgate.diagnosis.movements import movements  # noqa: PLC0415 -- paid only where there is a baseline
+
+    return movements(evaluation.gold, leading, evaluation.scores, evaluation.baseline_scores, results)
+
+
+def _findings(evaluation: Evaluation, results: Sequence[GateResult], lists: RunLists) -> list[Diagnosis]:
+    scores, baseline = evaluation.scores, evaluation.baseline_scores
+    if baseline is None and all(gate.verdict is Verdict.PASS for gate in results):
+        return []
+    from rankgate.diagnosis.findings import diagnose  # noqa: PLC0415 -- paid only where there is anything to explain
+
+    return diagnose(evaluation.gold, evaluation.plan.metrics, results, scores, baseline, lists)
+
+
+def with_diagnosis(report: Report, evaluation: Evaluation, changes: Changes) -> Report:
+    """The report with what explains its conclusion, where that speaks of a gate or a part that does not hold."""
+    if report.conclusion.kind not in (*OF_GATES, ConclusionKind.LOST_PART):
+        return report
+    from rankgate.diagnosis.findings import diagnose_conclusion  # noqa: PLC0415 -- paid only where something does not hold
+
+    gold, metrics = evaluation.gold, evaluation.plan.metrics
+    scores, baseline = evaluation.scores, evaluation.baseline_scores
+    return replace(report, diagnosis=diagnose_conclusion(report, gold, metrics, scores, baseline, changes.lists))

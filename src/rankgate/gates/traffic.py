@@ -14,8 +14,9 @@ from msgspec.structs import replace
 from rankgate.criteria import Criteria
 from rankgate.criteria.traffic import TrafficRuns, compared_as, traffic_gate, traffic_runs
 from rankgate.gates.evaluation import Case, Evaluation
-from rankgate.gates.lost_parts import moved_most, parts_of
+from rankgate.gates.lost_parts import moved_most
 from rankgate.gates.traffic_gate import bound_of, traffic_rows
+from rankgate.metrics.tags import parts_of
 from rankgate.model.gate_result import GateResult
 from rankgate.model.traffic import (
     Traffic,

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import msgspec
 
 from rankgate.criteria import Criteria, load_criteria
-from rankgate.criteria.inputs import Inputs, missing_inputs, not_recorded
+from rankgate.criteria.inputs import Inputs, missing_inputs, not_recorded, waivers_of
 from rankgate.criteria.run_code import code_of
 from rankgate.criteria.runs import AcceptedRun, RunFile, deepest_cutoff
 from rankgate.criteria.traffic import traffic_files
-from rankgate.criteria.waivers import Waivers, entry, waivers_of
+from rankgate.criteria.waivers import Waivers, entry
 from rankgate.diagnosis.stale_gold import refuse_stale, with_foreign
 from rankgate.errors import Problem, RankgateError, shown
 from rankgate.gates import warnings as facts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from rankgate.model.gate_result import GateResult
@@ -10,6 +11,8 @@ from rankgate.model.report import BARE_TAG
 from rankgate.model.values import Gold, Sample, Verdict
 
 CROSSED = " × "
+FEWEST = 5  # questions of a part
+MIN_VALUES, MOST_VALUES = 2, 50  # of a tag
 
 
 def segments_of(gold: Gold, keys: Sequence[str]) -> dict[str, list[int]]:
@@ -80,6 +83,24 @@ class SegmentIndex:
 def part_names(sample: Sample) -> tuple[str, ...]:
     """What a question belongs to: its tags, and each `source` as one."""
     return tuple(dict.fromkeys([*sample.tags, *(f"source:{source}" for source in sample.source)]))
+
+
+def parts_of(samples: Sequence[Sample]) -> dict[str, list[int]]:
+    """By tag value the places of the questions that have it, for each tag with 2 to 50 values; at least five questions.
+
+    What a question's `source` is counts like a tag of that name. A bare word is a value of one tag that all bare words
+    share.
+    """
+    by_name: dict[str, list[int]] = defaultdict(list)
+    for row, sample in enumerate(samples):
+        for name in part_names(sample):
+            by_name[name].append(row)
+    values = Counter(split_tag(name)[0] for name in by_name)
+    return {
+        name: rows
+        for name, rows in by_name.items()
+        if MIN_VALUES <= values[split_tag(name)[0]] <= MOST_VALUES and len(rows) >= FEWEST
+    }
 
 
 def in_segment(tags: Sequence[str], segment: str | None) -> bool:

@@ -1,0 +1,99 @@
+"""What a report says because there is a baseline: what parts lost, what adds up, how old it is, what else differs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rankgate.criteria.inputs import Inputs
+from rankgate.diagnosis.causes import STALE
+from rankgate.diagnosis.differences import gold_differences, run_differences
+from rankgate.diagnosis.gold_changes import gold_changes
+from rankgate.diagnosis.listings import with_displacers
+from rankgate.diagnosis.movements import most_telling
+from rankgate.gates.evaluation import Case, Evaluation
+from rankgate.gates.given_up import ScoredAnchor, given_up, in_steps, noted
+from rankgate.gates.lost_parts import unnamed_losses
+from rankgate.gates.results import BaselineFacts, Changes
+from rankgate.metrics.registry import packages_of
+from rankgate.model.conclusion import PartLoss
+from rankgate.model.differences import Difference
+from rankgate.model.gate_result import GateResult
+from rankgate.model.gold_changes import GoldMark
+from rankgate.model.lineage import Lineage
+from rankgate.model.lineage_words import (
+    age_problems,
+    anchor_problem,
+    clock_problems,
+    lineage_note,
+    package_problems,
+    passed_over_text,
+)
+from rankgate.model.scores import Scores
+from rankgate.model.values import Verdict
+from rankgate.readers.base import Run
+
+_STALE = (
+    "the gold set is partly stale: relevant ids that the baseline found are in no list any more, and ids that it never "
+    "returned stand in their place; map the gold set to the new ids, or gate by document with `match: doc`"
+)
+
+
+def facts_of(
+    case: Case, evaluation: Evaluation, results: Sequence[GateResult], changes: Changes, mark: GoldMark
+) -> BaselineFacts:
+    """Of an evaluation that has a baseline; `mark` is what the gold set is now."""
+    baseline, anchor = evaluation.baseline, evaluation.anchor
+    if baseline is None:
+        return BaselineFacts()
+    lineage, age = baseline.run.lineage, case.criteria.baseline.max_age
+    adding = given_up(case.criteria.gates, evaluation.scores, anchor, results) if anchor else []
+    lists = (None, None) if case.inputs.verdict_alone else changes.lists.plain
+    listed = most_telling(changes.moved)
+    return BaselineFacts(
+        stale=[_STALE for finding in changes.findings if finding.rule == STALE],
+        lost_parts=_lost_parts(case, evaluation, results, baseline.scores),
+        given_up=in_steps(adding, results),
+        anchor=noted(anchor, adding) if anchor else None,
+        aged=age_problems(lineage, age.days, age.commits) if lineage else [],
+        warnings=_warnings(case, lineage, anchor),
+        notes=_notes(lineage, anchor),
+        misses=with_displacers(listed, *lists, evaluation.scores.rank_summaries),
+        gold_changes=gold_changes(evaluation.gold, mark.fingerprint, baseline.run.gold),
+        differences=_differences(case.inputs, mark, evaluation.run.run, baseline.run),
+    )
+
+
+def _lost_parts(
+    case: Case, evaluation: Evaluation, results: Sequence[GateResult], baseline_scores: Scores
+) -> list[PartLoss]:
+    """The parts that lost and that no gate names already."""
+    named = {(each.metric, each.segment) for each in results if each.verdict is not Verdict.PASS}
+    losses = unnamed_losses(case.criteria, evaluation.gold, evaluation.scores, baseline_scores)
+    return [part for part in losses if (part.metric, part.segment) not in named]
+
+
+def _warnings(case: Case, lineage: Lineage | None, anchor: ScoredAnchor | None) -> list[str]:
+    """What of the baseline and of the anchor makes a pass doubtful."""
+    warnings: list[str] = []
+    if lineage:
+        warnings += clock_problems(lineage, case.inputs.date)
+    if lineage and lineage.packages:
+        warnings += package_problems(lineage, packages_of(case.criteria.metrics()))
+    if anchor and anchor.problem:
+        warnings.append(anchor_problem(anchor.mark, anchor.problem))
+    return warnings
+
+
+def _notes(lineage: Lineage | None, anchor: ScoredAnchor | None) -> list[str]:
+    notes: list[str] = []
+    if lineage and (note := lineage_note(lineage)):
+        notes.append(note)
+    if anchor and anchor.mark and anchor.passed_over:
+        notes.append(passed_over_text(anchor.mark, anchor.passed_over))
+    return notes
+
+
+def _differences(inputs: Inputs, gold: GoldMark, run: Run, baseline: Run) -> list[Difference]:
+    """What differs; nothing is read of what an untrusted run says of itself, so that it cannot be compared."""
+    of_runs = [] if inputs.untrusted_run else run_differences(baseline.provenance, run.provenance)
+    return [*of_runs, *gold_differences(baseline.gold, gold)]
