@@ -55,6 +55,7 @@ from tests.base_ref.story import (
 from tests.base_ref.story import repository as repository  # noqa: PLC0414 -- the fixture
 from tests.repositories import commit, git
 
+from rankgate.baselines.directory import directory_store
 from rankgate.check import check
 from rankgate.cli import main
 from rankgate.criteria.inputs import Inputs
@@ -89,7 +90,13 @@ COPIES = gold(*QUERIES) + gold(*EASY).partition("\n")[2]
 MINTED = {query: f"other-{query}" for query in QUERIES}
 CLUSTERED = gold(*QUERIES).replace("[doc-q1]", "[doc-q1], metadata: {cluster: a}")
 ALLOWED = edit(LIMITS, "threshold: 0.5, regression_max: 0.25")
+FIRST = Path("baseline/accepted/00000001.json")
 JUDGE = "judge: {endpoint: 'http://localhost:1/v1', model: m-2026-01-01}\n"
+JUDGE_FILES = all_of(
+    edit("gates:", f"{JUDGE.replace('}', ', prompts: prompts, calibration: {file: checked.json}}')}gates:"),
+    write("prompts/entail.j2", "Is it supported?"),
+    write("checked.json", "{}"),
+)
 SCORED = all_of(
     edit("gates:\n", "gates:\n  - {name: score(f), direction: higher, threshold: 0.5}\n"),
     edit("inputs: {", "inputs: {scores: scores.csv, "),
@@ -98,6 +105,24 @@ SCORED = all_of(
 
 def scores(file: str, value: float) -> Act:
     return write(file, "\n".join(["qid,f", *(f"{query},{value}" for query in QUERIES)]))
+
+
+def acceptance(number: int, *, anchor: dict[str, object] | None = None, **changed: object) -> Act:
+    """The first acceptance written with other words, in its place or as another; `anchor` is of itself, and more."""
+
+    def act() -> None:
+        record = json.loads(FIRST.read_text()) | changed
+        if anchor is not None:
+            [first] = directory_store("baseline").memory.read("accepted")
+            record["anchor"] = {"id": first.id, "date": first.date, **anchor}
+        write(f"baseline/accepted/{number:08}.json", json.dumps(record))()
+        git("add", "--force", "baseline")
+
+    return act
+
+
+def without_the_first_run() -> None:
+    Path("baseline/rankings", json.loads(FIRST.read_text())["run"]).unlink()
 
 
 def gone_elsewhere(name: str, text: str, mild: str = "gates.yaml") -> Change:
@@ -172,6 +197,13 @@ ATTACKS: dict[str, Change] = {
         edit("gates:", "baseline: {accept: green}\ngates:"), WARN, "baseline.accept", right=True
     ),
     "trust the runs of forks": Change(edit("gates:", "fork_runs: trusted\ngates:"), WARN, "fork_runs", right=True),
+    "ask another index": Change(
+        edit("index=all", "index=easy"),
+        WARN,
+        "`retriever.url`",
+        edit("gates:", "retriever: {url: 'http://host/?q={{question}}&index=all'}\ngates:"),
+        right=True,
+    ),
     "ask for more of one side to ask for less of the other": Change(
         all_of(edit(LIMITS, f"{LIMITS}, must_pass: [q1]"), write("gold.yaml", gold("q1", "q2", "q3"))),
         FAIL,
@@ -250,6 +282,23 @@ ATTACKS: dict[str, Change] = {
         "brings the gold set from 5 to 45",
         right=True,
     ),
+    "fill a segment by tags": Change(
+        write("gold.yaml", LANGS.replace("lang:en", "lang:th")),
+        WARN,
+        "brings a segment from 2 to 5 questions, so that half as many more may be lost",
+        all_of(SEGMENTS, edit(", metadata: {tags: [lang:en]}", "", "gold.yaml")),
+        right=True,
+    ),
+    "fill a segment with easy questions": Change(
+        all_of(
+            write("gold.yaml", LANGS + gold("q6").partition("\n")[2].replace("]}", "], metadata: {tags: [lang:th]}}")),
+            run(queries=(*QUERIES, "q6")),
+        ),
+        WARN,
+        "brings a segment from 2 to 3 questions, so that half as many more may be lost",
+        SEGMENTS,
+        right=True,
+    ),
     "add a question that is there already": Change(
         all_of(
             write("gold.yaml", gold(*QUERIES, "q6").replace("what is q6?", " What is  Q1?")),
@@ -314,6 +363,46 @@ ATTACKS: dict[str, Change] = {
     ),
     "commit a poor baseline where the job writes it": Change(
         baseline_of(HARD, "made"), FAIL, POOR, edit("baseline: baseline", "baseline: made"), right=True
+    ),
+    "damage the accepted run": Change(
+        lambda: next(Path("baseline/rankings").iterdir()).write_bytes(b"{"),
+        FAIL,
+        "the baseline that the pull request brings cannot be judged by the base's files",
+        right=True,
+    ),
+    "bring a first baseline that nobody can read": Change(
+        all_of(write("baseline/accepted/00000001.json", "{"), by_git("add", "--force", "baseline")),
+        FAIL,
+        "the baseline that the pull request brings cannot be judged by the base's files",
+        remove("baseline"),
+        right=True,
+    ),
+    "bring a baseline that answers other texts": Change(
+        lambda: replace_in("accepted.ndjson", text_digest("what is q4?"), text_digest("what is it?")),
+        FAIL,
+        POOR,
+        all_of(
+            edit("baseline: baseline", "baseline: accepted.ndjson"),
+            tracked(run(file="accepted.ndjson"), "accepted.ndjson"),
+        ),
+        right=True,
+    ),
+    "take out why a run was accepted": Change(
+        acceptance(1, reason=None), FAIL, "whose log only grows", acceptance(1, reason="tables are lost"), right=True
+    ),
+    "make the accepted run younger": Change(acceptance(1, date="2026-01-30"), FAIL, "whose log only grows", right=True),
+    "note a loss that nothing lost": Change(
+        acceptance(2, date="2026-01-20", anchor={"steps": 1, "given_up": {"recall@5": 0.5}}),
+        WARN,
+        "moves the anchor",
+        right=True,
+    ),
+    "forget the run from which small losses add up": Change(
+        without_the_first_run,
+        WARN,
+        "moves the anchor",
+        all_of(lists({query: [f"doc-{query}", "x"] for query in QUERIES}), accepted("one more result")),
+        right=True,
     ),
     # The run and what goes with it.
     "name the accepted run": Change(
@@ -629,6 +718,16 @@ ATTACKS: dict[str, Change] = {
         "answered_rate reads `answer`, which the run states nowhere",
         edit("gates:", f"{JUDGE}gates:"),
         right=True,
+    ),
+    "edit the prompts of the judge": Change(
+        write("prompts/entail.j2", "Say that it is supported."),
+        WARN,
+        "changes `judge.prompts`",
+        JUDGE_FILES,
+        right=True,
+    ),
+    "take the calibration of the judge away": Change(
+        remove("checked.json"), WARN, "changes `judge.calibration.file`", JUDGE_FILES, right=True
     ),
     # The traffic, which nobody has to label.
     "remove a question and a label of the traffic": Change(

@@ -13,17 +13,17 @@ from msgspec.structs import replace
 
 from rankgate.base_ref.files import Trees
 from rankgate.baselines import is_remote
-from rankgate.baselines.acceptances import anchor_of, rewritten
+from rankgate.baselines.acceptances import anchor_of
 from rankgate.baselines.directory import directory_store, holds_acceptance
 from rankgate.baselines.places import FOLDERS
 from rankgate.baselines.records import Record
 from rankgate.criteria import Criteria, InputFile
 from rankgate.criteria.inputs import Inputs
-from rankgate.criteria.runs import NamedRun
+from rankgate.criteria.runs import RunFile
 from rankgate.errors import RankgateError
 from rankgate.files.git import GitError
-from rankgate.model.base_ref import LogChange
-from rankgate.model.values import Ranking
+from rankgate.model.lineage import AnchorMark
+from rankgate.model.values import Gold, Ranking
 from rankgate.readers.source import STDIN, is_spread, shown_path
 
 BaselineChange = Literal["added", "deleted", "replaced"]
@@ -74,17 +74,23 @@ def baseline_change(before: InputFile | None, after: InputFile | None) -> Baseli
     return None if same else "replaced"
 
 
-def acceptances(before: InputFile | None, after: InputFile | None) -> tuple[LogChange | None, str | None]:
-    """What the pull request did to the log of acceptances, and the day of the base's anchor.
+class AcceptanceLog(NamedTuple):
+    """The acceptances of a directory, oldest first, and their anchor; None where its run is not kept."""
 
-    Directories alone have a copy on either side; the base's that cannot be read is said where it is opened.
-    """
-    if before is None or not Path(before.path).is_dir():
-        return None, None
-    base = _accepted(before.path)
-    mark = anchor_of(base, directory_store(before.path).memory.keeps)
-    change = rewritten(base, _accepted(after.path) if after else [], mark)
-    return change, mark.date if mark else None
+    records: Sequence[Record] = ()
+    anchor: AnchorMark | None = None
+
+
+def acceptances(stored: InputFile | None) -> AcceptanceLog:
+    """The log of a directory; nothing of other stores, or where it cannot be read: that is said where it is opened."""
+    with suppress(RankgateError):
+        if stored is not None and Path(stored.path).is_dir():
+            memory = directory_store(stored.path).memory
+            records = memory.read("accepted")
+            mark = anchor_of(records, memory.keeps)
+            kept = any(each.id == mark.id and memory.keeps(each) for each in records) if mark else False
+            return AcceptanceLog(records, mark if kept else None)
+    return AcceptanceLog()
 
 
 class StoredLists(NamedTuple):
@@ -95,15 +101,15 @@ class StoredLists(NamedTuple):
     questions: Collection[str]
 
 
-def stored_lists(stored: InputFile | None) -> StoredLists | None:
-    """The lists of a stored run by question; None where it cannot be read.
+def stored_lists(stored: InputFile | None, gold: Gold) -> StoredLists | None:
+    """The lists of a stored run that answer a gold set; None where it cannot be read, which is said where it is judged.
 
-    With what is wrong with it nothing is accepted: that is said where it is judged.
+    A stored line that states another text than the gold set has answers nothing, as in a run.
     """
-    if stored is None or not Path(stored.path).exists():
+    if stored is None or stored.is_table or not Path(stored.path).exists():
         return None
     try:
-        opened = NamedRun(stored).open(frozenset())
+        opened = RunFile(file=replace(stored, stored=True), gold=gold).open(frozenset())
         questions = (opened.gold and opened.gold.judged) or ()
         return StoredLists(digests(opened.rankings, opened.depth), opened.depth, questions)
     except RankgateError:
@@ -114,12 +120,6 @@ def digests(rankings: Iterable[Ranking], depth: int | None) -> dict[str, int]:
     """A number for each list, by question; there may be millions."""
     encode = msgspec.json.Encoder().encode
     return {each.query_id: int.from_bytes(hashlib.sha256(encode(each.ids[:depth])).digest()[:8]) for each in rankings}
-
-
-def _accepted(folder: str) -> Sequence[Record]:
-    with suppress(RankgateError):
-        return directory_store(folder).memory.read("accepted") if Path(folder).is_dir() else []
-    return []
 
 
 def _is_baseline(file: InputFile) -> bool:

@@ -17,17 +17,22 @@ from rankgate.criteria.inputs import Inputs
 from rankgate.criteria.runs import RunFile
 from rankgate.errors import RankgateError
 from rankgate.model.base_ref import LogChange
+from rankgate.model.lineage import AnchorMark
 from rankgate.model.values import Gold, Ranking
 
 HALF = 0.5  # of the questions that a baseline has to have
 
 
 class BroughtBaseline(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of the baseline, and the run in its place that the base's files are to judge, if any."""
+    """What became of the baseline, and the run in its place that the base's files are to judge, if any.
+
+    `rewritten` says that its log is not the base's and more, `anchor` is the base's, `own_anchor` that in its place.
+    """
 
     changed: Literal["added", "deleted", "replaced"] | None = None
-    acceptances: LogChange | None = None
-    anchor: str | None = None
+    rewritten: bool = False
+    anchor: AnchorMark | None = None
+    own_anchor: AnchorMark | None = None
     short: bool = False
     run: InputFile | None = None
 
@@ -41,23 +46,36 @@ def brought_baseline(inputs: Inputs, commits: Commits, trees: Trees) -> BroughtB
     brought = baseline_in(inputs, head.criteria, trees, known=base.criteria)
     about = BroughtBaseline(changed=baseline_change(accepted, brought))
     if about.changed in ("replaced", "deleted"):
-        log, anchor = acceptances(accepted, brought)
-        about = replace(about, acceptances=log, anchor=anchor)
+        log, own = acceptances(accepted), acceptances(brought)
+        rewritten = list(own.records[: len(log.records)]) != list(log.records)
+        about = replace(about, rewritten=rewritten, anchor=log.anchor, own_anchor=own.anchor)
     if about.changed not in ("replaced", "added") or brought is None or brought.is_table:
         return about
-    stored = stored_lists(brought)
-    if stored is None:
+    if not Path(brought.path).exists():
         return about
-    covered = sum(query_id in stored.digests or query_id in stored.questions for query_id in base.gold.samples)
-    about = replace(about, short=covered < HALF * len(base.gold.samples))
-    if is_run(brought, shared.inputs.run, inputs, head.gold):
-        return about
+    stored = stored_lists(brought, base.gold)
+    if stored is not None:
+        covered = sum(query_id in stored.digests or query_id in stored.questions for query_id in base.gold.samples)
+        about = replace(about, short=covered < HALF * len(base.gold.samples))
+        if is_run(brought, shared.inputs.run, inputs, head.gold):
+            return about
     return replace(about, run=replace(brought, stored=True))
+
+
+def log_change(brought: BroughtBaseline, noted: AnchorMark | None) -> LogChange | None:
+    """What the pull request did to the log of acceptances; `noted` is what an acceptance of its run has to remember."""
+    if brought.rewritten:
+        return "log"
+    if brought.changed != "replaced" or brought.anchor is None:
+        return None
+    known = [replace(mark, steps=0) for mark in (brought.anchor, noted) if mark]
+    own = brought.own_anchor and replace(brought.own_anchor, steps=0)
+    return None if own in known else "anchor"
 
 
 def is_run(stored: InputFile | None, run: InputFile | None, inputs: Inputs, gold: Gold) -> bool:
     """Whether a stored run has the rankings that are judged, to the depth of that, for the questions of a gold set."""
-    lists = stored_lists(stored)
+    lists = stored_lists(stored, gold)
     rankings = rankings_of(run, inputs, gold) if lists else None
     if lists is None or rankings is None:
         return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from enum import Enum
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import asdict, replace
@@ -17,7 +18,8 @@ from rankgate.errors import redacted
 from rankgate.metrics.base import Metric
 from rankgate.metrics.lines import Score
 from rankgate.metrics.matching import Matching
-from rankgate.model.base_ref import GateChange, KeyChange, QueryChanges, TrafficChanges, Value, WaiverChange
+from rankgate.metrics.tags import segments_of
+from rankgate.model.base_ref import GateChange, Grown, KeyChange, QueryChanges, TrafficChanges, Value, WaiverChange
 from rankgate.model.gold_changes import MAX_IDS
 from rankgate.model.traffic import TrafficFiles, TrafficQuestion
 from rankgate.model.values import Direction, Gold, Ranking, Sample, Unit
@@ -56,8 +58,13 @@ def gate_changes(before: Criteria, after: Criteria) -> list[GateChange]:
 
 
 def key_changes(before: Criteria, after: Criteria) -> list[KeyChange]:
-    """Keys beside the gates that differ."""
-    return _changed(_file_keys(before), _file_keys(after), None)
+    """Keys beside the gates that differ, also where what differs in an address is not shown."""
+    changes = _changed(_file_keys(before), _file_keys(after), None)
+    return [replace(each, before=_redacted(each.before), after=_redacted(each.after)) for each in changes]
+
+
+def _redacted(value: Value) -> Value:
+    return redacted(value) if isinstance(value, str) else value
 
 
 def waiver_changes(before: Waivers, after: Waivers) -> list[WaiverChange]:
@@ -123,7 +130,7 @@ def _rules(gate: Gate) -> dict[str, SegmentRule]:
 def _file_keys(criteria: Criteria) -> dict[str, Value]:
     keys = _flat(criteria, "")
     keys["inputs.waivers"] = criteria.inputs.waivers if criteria.waivers_named else None
-    return {key: redacted(value) if isinstance(value, str) else value for key, value in keys.items()}
+    return keys
 
 
 def _flat(part: Part, prefix: str) -> dict[str, Value]:
@@ -184,7 +191,8 @@ def query_changes(before: Gold, after: Gold, criteria: Criteria, limits: Criteri
     relabelled = [query_id for query_id in both if not _judged_alike(old[query_id], new[query_id])]
     others = [query_id for query_id in both if _judged_alike(old[query_id], new[query_id])]
     edited = [query_id for query_id in others if _other(old[query_id]) != _other(_known(new[query_id], old[query_id]))]
-    if not (added or removed or relabelled or edited):
+    diluted = _diluted(criteria, limits, before, after)
+    if not (added or removed or relabelled or edited or diluted):
         return None
     return QueryChanges(
         queries=len(old),
@@ -197,7 +205,7 @@ def query_changes(before: Gold, after: Gold, criteria: Criteria, limits: Criteri
         relabelled_ids=relabelled[:MAX_IDS],
         edited_ids=edited[:MAX_IDS],
         repeated=_repeated(old.values(), [new[query_id] for query_id in added]),
-        diluted=_diluted(criteria, limits, len(old), len(new)),
+        diluted=diluted,
     )
 
 
@@ -294,15 +302,40 @@ def _text(sample: Sample) -> str:
     return " ".join((sample.question or "").casefold().split())
 
 
-def _diluted(criteria: Criteria, limits: Criteria, before: int, after: int) -> bool:
-    """Whether a gate allows half as many more questions to be lost as before."""
-    now = {gate.name: _allowed(gate) for gate in limits.gates}
-    pairs = [pair for gate in criteria.gates for pair in zip(_allowed(gate), now.get(gate.name, ()), strict=False)]
-    return any(was and new and new * after >= DILUTED * was * before for was, new in pairs)
+def _diluted(criteria: Criteria, limits: Criteria, before: Gold, after: Gold) -> Grown | None:
+    """Of what a gate allows half as many more questions to be lost as before: all of them, or those of a segment."""
+    now = {gate.name: gate for gate in limits.gates}
+    for gate in criteria.gates:
+        grown = {part.segment: part for part in _parts(now[gate.name], after)} if gate.name in now else {}
+        for part in _parts(gate, before):
+            new = grown.get(part.segment, part)
+            if any(was and more >= DILUTED * was for was, more in zip(part.allowed, new.allowed, strict=True)):
+                return Grown(segment=part.segment, before=part.questions, after=new.questions)
+    return None
 
 
-def _allowed(gate: Gate) -> tuple[float | None, float | None]:
-    """The drop that a gate allows, and what its floor lets be missed; None for none."""
-    above = gate.threshold is not None and gate.metric.direction is Direction.HIGHER
+class _Part(NamedTuple):
+    """Questions of a gate, and how many of them a drop and a floor let be lost; 0 where nothing limits that."""
+
+    segment: str | None
+    questions: int
+    allowed: tuple[float, float]
+
+
+def _parts(gate: Gate, gold: Gold) -> list[_Part]:
+    """All questions, and those of each segment that is large enough to be judged."""
+    questions = len(gold.samples)
+    parts = [_Part(None, questions, _allowed(gate, gate, questions))]
+    for rule in gate.segments:
+        for segment, rows in segments_of(gold, rule.by).items():
+            own = rule.limits_of(segment)
+            if own is not None and len(rows) >= rule.min_queries:
+                parts.append(_Part(segment, len(rows), _allowed(gate, own, len(rows))))
+    return parts
+
+
+def _allowed(gate: Gate, limits: Gate | Limits, questions: int) -> tuple[float, float]:
+    above = limits.threshold is not None and gate.metric.direction is Direction.HIGHER
     bounded = gate.metric.unit in (Unit.SHARE, Unit.SCORE)
-    return gate.regression_max, 1.0 - (gate.threshold or 0.0) if above and bounded else None
+    missed = 1.0 - (limits.threshold or 0.0) if above and bounded else 0.0
+    return (limits.regression_max or 0.0) * questions, missed * questions

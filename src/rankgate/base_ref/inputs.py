@@ -19,8 +19,10 @@ from rankgate.criteria.paths import MAX_BYTES
 from rankgate.criteria.traffic import traffic_files
 from rankgate.criteria.waivers import Waivers, load_waivers
 from rankgate.errors import RankgateError, bad_input, option
+from rankgate.files.digests import digest_below, digest_of
 from rankgate.files.git import GitError
 from rankgate.metrics.registry import known_alone
+from rankgate.model.base_ref import KeyChange
 from rankgate.model.traffic import TrafficFiles
 from rankgate.model.values import Gold
 from rankgate.readers.formats import read_gold
@@ -199,6 +201,28 @@ def _judge_of(criteria: Criteria, trees: Trees) -> JudgeBlock | None:
             read_calibration(copy)
             calibration = block.calibration.model_copy(update={"file": copy})
     return block.model_copy(update={"prompts": prompts, "calibration": calibration})
+
+
+def judge_file_changes(base: Criteria, head: Criteria, trees: Trees) -> list[KeyChange]:
+    """Keys of a judge's files that name the same path in both commits, where another content lies, or none."""
+    if base.judge is None or head.judge is None:
+        return []
+    files = {"judge.prompts": (base.judge.prompts, head.judge.prompts)}
+    if base.judge.calibration and head.judge.calibration:
+        files["judge.calibration.file"] = (base.judge.calibration.file, head.judge.calibration.file)
+    return [
+        KeyChange(key=key, before=path, after=path, weakens=True)
+        for key, (path, path_now) in files.items()
+        if path and path == path_now and _digest_in(trees.base, path) != _digest_in(trees.head, path)
+    ]
+
+
+def _digest_in(tree: Tree, path: str) -> str | None:
+    with suppress(RankgateError):
+        copy = tree.copy(path)
+        if copy is not None:
+            return digest_below(Path(copy)) if Path(copy).is_dir() else digest_of([Path(copy)])
+    return None
 
 
 def given(criteria: Criteria, shared: Criteria) -> Criteria:

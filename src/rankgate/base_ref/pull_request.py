@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.base_ref.brought import BroughtBaseline, brought_baseline, is_run, rankings_of
+from rankgate.base_ref.brought import BroughtBaseline, brought_baseline, is_run, log_change, rankings_of
 from rankgate.base_ref.changes import (
     gate_changes,
     key_changes,
@@ -24,7 +24,7 @@ from rankgate.base_ref.changes import (
 )
 from rankgate.base_ref.commits import Commits, read_commits, refuse_committed_verdicts, without_other_labels
 from rankgate.base_ref.files import Trees, trees_at
-from rankgate.base_ref.inputs import Gate, given, own_inputs
+from rankgate.base_ref.inputs import Gate, given, judge_file_changes, own_inputs
 from rankgate.base_ref.worst import lower_gates, worst_of
 from rankgate.criteria import Criteria, InputFile
 from rankgate.criteria.inputs import Inputs
@@ -70,7 +70,7 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
     def report(self, reports: Mapping[str, Report]) -> Report:
         """The worst of the reports by `cases`, with what the pull request changed of the gate."""
         by_base, by_head = self.both(reports)
-        report = worst_of(by_base, by_head, self._about(by_head, reports.get("brought")))
+        report = worst_of(by_base, by_head, self._about(by_base, by_head, reports.get("brought")))
         report = replace(report, notes=[*label_notes(self.inputs.labels, ACCEPT_CHANGE), *report.notes])
         report = with_other_code(_with_names(report, self.inputs, self.commits, self.trees))
         gate = self.commits.base or self.commits.head  # its own texts, where the base says nothing of them
@@ -84,9 +84,10 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
             by_base = not_judged(inputs, self.commits.base_problems)
         return by_base, reports.get("head") or not_judged(inputs, self.head_problems)
 
-    def _about(self, by_head: Report, of_brought: Report | None) -> BaseSide:
+    def _about(self, by_base: Report | None, by_head: Report, of_brought: Report | None) -> BaseSide:
         """What the pull request changed of the gate, as values."""
         commits, brought = self.commits, self.brought
+        by_run = of_brought or by_base or by_head  # of the run that is in the baseline's place
         commit = self.trees.base.commit
         about = BaseSide(
             ref=commit.ref,
@@ -100,6 +101,7 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
         if base is None or head is None or shared is None:
             return about
         queries = query_changes(base.gold, head.gold, base.criteria, head.criteria)
+        keys = key_changes(base.criteria, head.criteria) + judge_file_changes(base.criteria, head.criteria, self.trees)
         by_ids = {gate.criteria.match.by for gate in (base, head)} == {By.CHUNK}
         relabelled = queries is not None and bool(queries.relabelled)
         lists = rankings_of(shared.inputs.run, self.inputs, base.gold) if relabelled and by_ids else None
@@ -108,7 +110,7 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
         return replace(
             about,
             gates=gate_changes(base.criteria, head.criteria),
-            keys=key_changes(base.criteria, head.criteria),
+            keys=keys,
             waivers=waiver_changes(base.waivers, head.waivers),
             queries=queries,
             traffic=traffic_changes(base.traffic, head.traffic, named=_names_unread(base, head)),
@@ -116,8 +118,8 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
             values_brought=_brings_values(commits, self.trees),
             run_brought=_brings_run(shared.inputs.run, self.trees),
             baseline_changed=brought.changed,
-            acceptances_changed=brought.acceptances,
-            anchor=brought.anchor,
+            acceptances_changed=log_change(brought, by_run.anchor),
+            anchor=brought.anchor and brought.anchor.date,
             baseline_short=brought.short,
             baseline_verdict=of_brought.verdict if of_brought else None,
             baseline_lower=lower_gates(of_brought) if of_brought else 0,

@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from rankgate.baselines.records import Log, Record
 from rankgate.errors import bad_input
-from rankgate.model.base_ref import LogChange
 from rankgate.model.lineage import AnchorMark
 from rankgate.model.report import TrendPoint
 
@@ -69,23 +68,6 @@ def anchored(accepted: Sequence[Record], record: Record, keeps: Callable[[Record
     if stated is None:
         return replace(record, anchor=replace(before, steps=before.steps + 1))
     return replace(record, anchor=replace(stated, given_up={**before.given_up, **stated.given_up}))
-
-
-def rewritten(base: Sequence[Record], head: Sequence[Record], anchor: AnchorMark | None) -> LogChange | None:
-    """What a pull request did to the log of acceptances, by the base's and its own, both oldest first; None: it grew.
-
-    The last of the base's, of which `anchor` is the anchor, may have been accepted again, with another reason.
-    """
-    if not base or anchor is None:
-        return None
-    *older, last = base
-    if list(head[: len(older)]) != older or len(head) < len(base) or head[len(older)].id != last.id:
-        return "log"
-    same = head[len(older)]
-    newest = head[-1]
-    forged = bool(last.anchor) and same.anchor != last.anchor
-    moved = (newest.anchor.id if newest.anchor else anchor.id) != anchor.id
-    return "anchor" if forged or moved else None
 
 
 def refuse_needed(accepted: Record | None, log: Log, ids: Collection[str], spec: str) -> None:

@@ -79,13 +79,21 @@ class WaiverChange(msgspec.Struct, frozen=True, kw_only=True):
     change: Literal["added", "edited", "removed"]
 
 
+class Grown(msgspec.Struct, frozen=True, kw_only=True):
+    """The questions of the gold set, or of a segment of it, which became more."""
+
+    segment: str | None
+    before: int
+    after: int
+
+
 class QueryChanges(msgspec.Struct, frozen=True, kw_only=True):
     """How the pull request's gold set differs from the base's, which has `queries`; the ids are the first of each.
 
     `relabelled` have other judgments, also other texts of spans; `edited` have the same and something else that counts
     and that the base has too: another question, another tag, another k. Of the relabelled `toward` find more in this
     run than by the base's labels, None where nobody can tell. `repeated` of the added ones have a text that the gold
-    set has already. `diluted` says that there are so many more questions that a gate allows half as many more losses.
+    set has already. `diluted` are questions that became so many more that a gate allows half as many more losses.
     """
 
     queries: int
@@ -99,7 +107,7 @@ class QueryChanges(msgspec.Struct, frozen=True, kw_only=True):
     edited_ids: list[str]
     toward: int | None = None
     repeated: int = 0
-    diluted: bool = False
+    diluted: Grown | None = None
 
     @property
     def done(self) -> dict[str, int]:

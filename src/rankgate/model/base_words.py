@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rankgate.model.base_ref import BaseSide, QueryChanges, TrafficChanges
-from rankgate.model.values import blocks
+from rankgate.model.base_ref import BaseSide, Grown, QueryChanges, TrafficChanges
+from rankgate.model.values import Verdict, blocks
 from rankgate.model.waiver_use import ACCEPT_CHANGE, SetLabel, Standing
 from rankgate.model.wording import count_text, value_text
 
@@ -73,7 +73,8 @@ def failures_of(base: BaseSide) -> list[str]:
         what = "the baseline that the pull request brings has fewer than half of the base's questions"
         failures.append(f"{what}; {_remedy(base)}")
     if base.baseline_verdict is not None and blocks(base.baseline_verdict):
-        failures.append(f"the baseline that the pull request brings does not hold by the base's files; {_remedy(base)}")
+        what = "does not hold" if base.baseline_verdict is Verdict.FAIL else "cannot be judged"
+        failures.append(f"the baseline that the pull request brings {what} by the base's files; {_remedy(base)}")
     return failures
 
 
@@ -185,10 +186,13 @@ def _gold(queries: QueryChanges | None) -> list[str]:
     if queries.repeated:
         texts.append(f"repeats {count_text(queries.repeated, 'question')} of the gold set")
     if queries.diluted:
-        after = queries.queries + queries.added - queries.removed
-        grows = f"brings the gold set from {queries.queries:,} to {after:,} questions"
-        texts.append(f"{grows}, so that half as many more may be lost")
+        texts.append(grown_text(queries.diluted, "a segment" if queries.diluted.segment else "the gold set"))
     return texts
+
+
+def grown_text(grown: Grown, what: str) -> str:
+    """What it means that some questions became more."""
+    return f"brings {what} from {grown.before:,} to {grown.after:,} questions, so that half as many more may be lost"
 
 
 def traffic_texts(changes: TrafficChanges) -> list[tuple[str, bool]]:

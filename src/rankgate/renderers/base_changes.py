@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from rankgate.model.base_ref import BaseSide, GateChange, KeyChange, QueryChanges, Value
-from rankgate.model.base_words import traffic_texts
+from rankgate.model.base_words import grown_text, traffic_texts
 from rankgate.model.report import Report
 from rankgate.model.values import Evidence
 from rankgate.model.wording import count_text, exact_decimals, size_text, value_text
@@ -88,6 +88,8 @@ def _key(key: KeyChange, where: str, spell: Spell) -> str:
     before, after = _value(key, key.before, spell), _value(key, key.after, spell)
     # A block as a whole has its own name as value.
     given = {None, key.key, key.key.removeprefix("segments.")}
+    if key.before == key.after:
+        return f"changes {what}{of} in what is not shown here of {before}"
     if key.before is None:
         return f"adds {what}{'' if key.after in given else f' {after}'} to {where or 'the criteria'}"
     if key.after is None:
@@ -125,6 +127,8 @@ def _queries(queries: QueryChanges, spell: Spell) -> Iterator[tuple[str, bool]]:
         repeated = f", {queries.repeated:,} with a text that is there already" if queries.repeated else ""
         added = _ids(queries.added, queries.added_ids, spell)
         yield f"adds {added} to the gold set{repeated}", bool(queries.repeated or queries.diluted)
+    if queries.diluted and queries.diluted.segment:
+        yield grown_text(queries.diluted, f"segment {spell(queries.diluted.segment)}"), True
 
 
 def _ids(count: int, ids: Sequence[str], spell: Spell) -> str:
