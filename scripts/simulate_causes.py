@@ -427,9 +427,9 @@ def first_cause(world: World, broken: Broken, folder: Path) -> str | None:
         if any(problem.kind is ProblemKind.GOLD_STALE for problem in error.problems):
             return "stale_ids"
         raise
-    if not report.diagnosis:
+    if not report.explanation.diagnosis:
         return None if all(gate.verdict.value == "pass" for gate in report.gates) else ""
-    first = report.diagnosis[0]
+    first = report.explanation.diagnosis[0]
     names_tag = first.rule != COUNTS and "tag" in first.evidence  # counts name one whatever the chance
     return "one_tag" if first.rule in FACTS and names_tag else first.rule
 

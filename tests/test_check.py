@@ -158,8 +158,8 @@ def test_a_change_in_latency_moves_no_document(place: Path) -> None:
         )
     )
     assert found.verdict is FAIL
-    assert found.misses == []
-    assert found.moved in (None, Moved(worse=0, better=0))
+    assert found.changes.misses == []
+    assert found.changes.moved in (None, Moved(worse=0, better=0))
 
 
 def test_latencies_that_are_no_number_are_the_inputs_fault(place: Path) -> None:
@@ -305,7 +305,7 @@ def test_the_same_ranking_measured_again_passes(place: Path, form: str, *, store
     assert found.verdict is PASS
     assert [gate.change.delta for gate in found.gates] == [0.0] * len(FLOORS)
     assert [gate.change.delta_ci for gate in found.gates] == [(0.0, 0.0)] * len(FLOORS)
-    assert (found.misses, found.notes) == ([], [])
+    assert (found.changes.misses, found.remarks.notes) == ([], [])
 
 
 @needs_cranfield
@@ -335,8 +335,8 @@ def test_values_and_changes_are_those_of_the_reference(place: Path, candidate: s
         assert gate.change.baseline == pytest.approx(values["baseline"], abs=1e-6)
         assert gate.change.delta == pytest.approx(values["delta"], abs=1e-6)
         assert (gate.measured.n, gate.change.n_pairs) == (values["n"], values["n"])
-        assert found.metrics[gate.metric].value == gate.measured.value
-        assert found.baseline_metrics[gate.metric].value == gate.change.baseline
+        assert found.measured.metrics[gate.metric].value == gate.measured.value
+        assert found.measured.baseline_metrics[gate.metric].value == gate.change.baseline
 
 
 @needs_cranfield
@@ -366,7 +366,7 @@ def test_values_by_rank_are_those_of_the_reference(place: Path, candidate: str) 
     checked = [metric for metric in REFERENCE if REFERENCE[metric] in expected]
     assert {"recall@5", "ndcg@10", "precision@5"} <= set(checked)
     for metric in checked:
-        assert found.metrics[metric].value == pytest.approx(expected[REFERENCE[metric]], abs=1e-6)
+        assert found.measured.metrics[metric].value == pytest.approx(expected[REFERENCE[metric]], abs=1e-6)
 
 
 @needs_cranfield
@@ -374,8 +374,8 @@ def test_segments_are_those_of_the_reference(place: Path) -> None:
     """Where no score ties matter: the same ranking by score and by rank."""
     found = cranfield("minilm", "jsonl")
     expected = reference("compare")["pairs"]["minilm"]["delta_by_tag"]
-    assert {f"{segment.dimension}:{segment.value}" for segment in found.segments} == set(expected)
-    for segment in found.segments:
+    assert {f"{segment.dimension}:{segment.value}" for segment in found.measured.segments} == set(expected)
+    for segment in found.measured.segments:
         values = expected[f"{segment.dimension}:{segment.value}"]
         assert segment.queries == values["n"]
         for metric in ("recall@5", "mrr", "ndcg@10"):
@@ -387,8 +387,8 @@ def test_a_stored_baseline_and_its_run_file_give_the_same_gates(place: Path) -> 
     by_file = cranfield("bm25_trunc30", "jsonl")
     by_directory = cranfield("bm25_trunc30", "jsonl", accept_bm25("jsonl"))
     assert by_file.gates == by_directory.gates
-    assert by_file.segments == by_directory.segments
-    assert by_file.misses == by_directory.misses
+    assert by_file.measured.segments == by_directory.measured.segments
+    assert by_file.changes.misses == by_directory.changes.misses
 
 
 HOTPOTQA = CRANFIELD.parent / "hotpotqa_sample"

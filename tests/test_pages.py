@@ -16,6 +16,8 @@ import pytest
 
 from rankgate.cli import COMMANDS, main
 from rankgate.criteria import load_criteria
+from rankgate.model.report import REPORT_PARTS
+from rankgate.model.report_text import KEYS
 
 ROOT = Path(__file__).parents[1]
 DOCS = sorted((ROOT / "docs").rglob("*.md"))
@@ -111,6 +113,14 @@ def test_python_prints_what_the_page_says(program: str, printed: str, tmp_path: 
 def test_all_python_of_its_page_is_run() -> None:
     page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
     assert len(PROGRAM.findall(page)) == page.count("```python\n") == 3
+
+
+def test_the_page_lists_the_keys_of_each_part_of_a_report() -> None:
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^ *\| `report\.(\w+)` \| (.*) \|$", page, re.MULTILINE)
+    listed = {part: re.findall(r"`(\w+)`", keys) for part, keys in rows}
+    kinds = REPORT_PARTS.items()
+    assert listed == {part: [key for key in kind.__struct_fields__ if key in KEYS] for part, kind in kinds}
 
 
 def commands(page: Path) -> list[str]:

@@ -37,7 +37,7 @@ MAX_PROBLEMS = 3  # of a representation
 
 
 class Report(evaluation.Shown, model.Report, frozen=True, kw_only=True):
-    """What a check found, all of report.json: `verdict`, `summary`, `gates` and the rest (docs/report-json.md).
+    """What a check found, all of report.json: `verdict`, `summary`, `gates` and the rest (docs/python.md).
 
     `verdict` equals "pass", "warn", "fail" or "not_judged", and so does that of each gate, whose `decision`
     has the reasons with their `text`. A report by itself is neither true nor false.

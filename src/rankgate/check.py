@@ -58,8 +58,8 @@ def judge(case: Case, progress: ReadProgress | None) -> Report:
     evaluation = evaluate(case, progress)
     results = results_of(case, evaluation)
     changes = changes_of(case, evaluation, results)
-    report = with_diagnosis(compose(case, evaluation, results, changes), evaluation, changes)
-    report = replace(report, trend=trend_before(case.inputs, case.criteria))
+    report = compose(case, evaluation, results, changes, trend_before(case.inputs, case.criteria))
+    report = with_diagnosis(report, evaluation, changes)
     if case.inputs.details is None:
         return report
     from rankgate.gates.details import with_details  # noqa: PLC0415 -- paid only where a page is asked for

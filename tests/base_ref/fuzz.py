@@ -143,7 +143,7 @@ def broken_rules(repository: Path, *, pairs: bool = True) -> tuple[Report, list[
     if rank(report.verdict) < max(rank(by_base.verdict), rank(by_head.verdict), rank(by_folder.verdict)):
         broken.append(f"P2: {report.verdict}, though {by_base.verdict}, {by_head.verdict} or {by_folder.verdict}")
     changed = git("diff", "--name-only", "main", "HEAD") != ""
-    passes = report.verdict is PASS and not report.warnings
+    passes = report.verdict is PASS and not report.remarks.warnings
     if pairs and passes and changed:
         broken += softer(repository, base)
     return report, broken, passes and changed

@@ -152,7 +152,8 @@ def after(change: Change, monkeypatch: pytest.MonkeyPatch, labels: Iterable[SetL
 
 def told(report: Report) -> str:
     """All that is said."""
-    lines = [report.summary, *report.failures, *report.warnings, *report.notes, *map(str, report.problems)]
+    remarks = report.remarks
+    lines = [report.summary, *remarks.failures, *remarks.warnings, *remarks.notes, *map(str, report.problems)]
     return "\n".join([*lines, *(change.text for change in changes(report, str))])
 
 

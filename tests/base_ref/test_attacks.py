@@ -1069,7 +1069,7 @@ def test_by_the_label_the_pull_requests_own_files_judge_alone(
     assert report.verdict is expected, told(report)
     assert report.base is not None
     assert (report.base.accepted_by, report.base.decides) == ("alice", "head")
-    assert f"by the label `{ACCEPT_CHANGE}` the pull request's own files alone judge it" in report.warnings
+    assert f"by the label `{ACCEPT_CHANGE}` the pull request's own files alone judge it" in report.remarks.warnings
     without = judged(*attack.flags)
     if without.base and without.base.base_verdict is not None:
         assert without.base.base_verdict is report.base.base_verdict
@@ -1112,7 +1112,7 @@ def test_a_label_that_does_not_count_changes_nothing_and_says_why(repository: Pa
     commit()
     report = judged(labels=[label])
     assert (report.verdict, report.base and report.base.accepted_by) == (FAIL, None)
-    told = [note for note in report.notes if note.startswith("The label ")]
+    told = [note for note in report.remarks.notes if note.startswith("The label ")]
     assert len(told) == 1
     assert told[0].startswith(f"The label `{label.name}` changes nothing: {why}")
 
@@ -1164,7 +1164,7 @@ def test_of_a_run_without_texts_the_cause_is_true_and_the_remedy_is_there(
     run(texts=False)()
     report = judged()
     assert report.verdict is FAIL
-    findings = [each.finding for each in report.diagnosis]
+    findings = [each.finding for each in report.explanation.diagnosis]
     assert "are not answered: the run states no text, or another one, in their lines" in findings[0]
     assert not any("no results" in each for each in findings)
     assert ("the label `rankgate: accept change`" in told(report)) is on_github

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 from tests.gate_rows import changed, gate_result
+from tests.report_keys import report_from
 
 from rankgate.base_ref.worst import worst_of
 from rankgate.model.base_ref import BaseSide
@@ -48,7 +49,7 @@ TRAFFIC = Traffic(named=500, asked=500, changed=60, share=0.12, labelled=0)
 
 
 def report(gate: GateResult, traffic: Traffic) -> Report:
-    return Report(
+    return report_from(
         verdict=gate.verdict,
         summary="",
         gates=[gate],
@@ -64,7 +65,7 @@ def test_a_pass_by_the_heads_labels_is_shown() -> None:
     assert worst.base is not None
     assert (worst.verdict, worst.base.decides) == (Verdict.PASS, "base")
     assert [gate.change.delta for gate in worst.gates] == [0.01]
-    assert worst.traffic == head.traffic
+    assert worst.measured.traffic == head.measured.traffic
 
 
 def test_labels_may_only_make_it_worse() -> None:
@@ -79,7 +80,7 @@ def test_another_traffic_is_not_the_bases(changed: dict[str, float]) -> None:
     head = report(MEASURED, replace(TRAFFIC, **changed))
     worst = worst_of(report(UNLABELLED, TRAFFIC), head, ABOUT)
     assert [gate.change.delta for gate in worst.gates] == [None]
-    assert worst.traffic == TRAFFIC
+    assert worst.measured.traffic == TRAFFIC
 
 
 def test_what_the_bases_labels_measure_stays() -> None:

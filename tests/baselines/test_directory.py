@@ -683,8 +683,8 @@ def test_metrics_over_the_whole_list_cut_both_sides_at_the_depth_and_say_so(
     tmp_path: Path, candidate: str, baseline: str, values: tuple[float, float], notes: list[str]
 ) -> None:
     found = judged(tmp_path, "mrr", candidate, baseline=baseline, depth=3)
-    assert (found.metrics["mrr"].value, found.baseline_metrics["mrr"].value) == values
-    assert [note for note in found.notes if "from noise" not in note] == notes
+    assert (found.measured.metrics["mrr"].value, found.measured.baseline_metrics["mrr"].value) == values
+    assert [note for note in found.remarks.notes if "from noise" not in note] == notes
 
 
 WHOLE = "x y z hit w v"

@@ -50,16 +50,16 @@ def test_a_point_is_what_was_recorded() -> None:
 def test_the_report_has_the_last_runs_up_to_the_day_of_the_check() -> None:
     days = [f"2026-01-{number:02}" for number in range(1, 21)]
     remember(*days, "2026-03-01", accept=days[17])
-    trend = judged().trend
+    trend = judged().measured.trend
     assert [point.date for point in trend] == days[-MAX_POINTS:]
     assert [point.date for point in trend if point.accepted] == [days[17]]
-    assert [point.date for point in judged("2026-01-02").trend] == days[:2]
+    assert [point.date for point in judged("2026-01-02").measured.trend] == days[:2]
 
 
 def test_a_run_that_has_nothing_to_be_compared_with_has_a_trend_too() -> None:
     remember("2026-01-01")
     report = judged()
-    assert (len(report.trend), report.provenance.baseline) == (1, None)
+    assert (len(report.measured.trend), report.provenance.baseline) == (1, None)
 
 
 @pytest.mark.parametrize(
@@ -71,19 +71,19 @@ def test_a_run_that_has_nothing_to_be_compared_with_has_a_trend_too() -> None:
 )
 def test_without_a_store_there_is_no_trend(more: dict[str, Any]) -> None:
     remember("2026-01-01", accept="2026-01-01")
-    assert judged(**more).trend == []
+    assert judged(**more).measured.trend == []
 
 
 def test_a_strangers_run_is_told_the_history_of_the_store_as_well() -> None:
     remember("2026-01-01", accept="2026-01-01")
-    assert [point.date for point in judged(untrusted_run=True).trend] == ["2026-01-01"]
+    assert [point.date for point in judged(untrusted_run=True).measured.trend] == ["2026-01-01"]
 
 
 def test_a_history_that_cannot_be_read_decides_nothing() -> None:
     remember("2026-01-01", accept="2026-01-01")
     Path("baseline/history/00000001.json").write_text("{\n", encoding="utf-8")
     report = judged()
-    assert (report.verdict, report.trend) == (Verdict.PASS, [])
+    assert (report.verdict, report.measured.trend) == (Verdict.PASS, [])
 
 
 def test_with_a_base_the_history_is_that_of_the_base() -> None:
@@ -93,8 +93,8 @@ def test_with_a_base_the_history_is_that_of_the_base() -> None:
     git("switch", "-q", "-c", "topic")
     remember("2026-01-15", accept="2026-01-15")
     commit()
-    assert [point.date for point in judged().trend] == ["2026-01-01", "2026-01-15"]
+    assert [point.date for point in judged().measured.trend] == ["2026-01-01", "2026-01-15"]
     report = judged(base="main")
-    assert [(point.date, point.accepted) for point in report.trend] == [("2026-01-01", True)]
+    assert [(point.date, point.accepted) for point in report.measured.trend] == [("2026-01-01", True)]
     assert report.base is not None
     assert report.base.baseline_changed == "replaced"

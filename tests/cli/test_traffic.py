@@ -122,8 +122,8 @@ def test_a_fork_says_what_its_traffic_gets_and_no_text_of_it(capsys: pytest.Capt
     broken()
     capsys.readouterr()
     report = checked("--run", "run.jsonl", "--untrusted-run")
-    assert report.traffic
-    assert (report.traffic.changed, report.traffic.asked) == (10, 40)
+    assert report.measured.traffic
+    assert (report.measured.traffic.changed, report.measured.traffic.asked) == (10, 40)
     assert all(WORD not in Path(name).read_text() for name in OUTPUTS)
 
 
@@ -180,10 +180,10 @@ def test_values_of_the_gold_set_are_those_without_traffic() -> None:
     Path("ship-criteria.yaml").write_text(text.replace(", traffic: traffic.jsonl", ""))
     named = [line for line in run_lines() if not line.get("traffic")]
     without = checked()
-    assert (without.gates, without.metrics, without.notes) == (
+    assert (without.gates, without.measured.metrics, without.remarks.notes) == (
         with_traffic.gates,
-        with_traffic.metrics,
-        with_traffic.notes,
+        with_traffic.measured.metrics,
+        with_traffic.remarks.notes,
     )
     lines("run.jsonl", named)
     assert checked().gates == with_traffic.gates
@@ -194,8 +194,8 @@ def test_an_id_that_both_have_is_two_questions() -> None:
     Path("traffic.jsonl").write_text(text.replace('"t0"', '"q0"'))
     broken()
     report = checked()
-    assert report.traffic
-    assert (report.traffic.repeated, report.traffic.changed) == (["q0"], 10)
+    assert report.measured.traffic
+    assert (report.measured.traffic.repeated, report.measured.traffic.changed) == (["q0"], 10)
     assert report.gates[0].measured.value == pytest.approx(0.2)
 
 

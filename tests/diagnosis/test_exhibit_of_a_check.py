@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from tests.diagnosis.runs import gold_of, scores_of
+from tests.report_keys import with_keys
 from tests.scenario_calls import inputs_of
 
 from rankgate.check import check
@@ -25,8 +25,8 @@ EXAMPLE = Path(__file__).parents[2] / "src" / "rankgate" / "cli" / "example"
 
 
 def details_in(report: Report) -> ReportDetails:
-    assert isinstance(report.details, ReportDetails)
-    return report.details
+    assert isinstance(report.explanation.details, ReportDetails)
+    return report.explanation.details
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def test_the_panel_agrees_with_the_gate_and_with_the_segments(report: Report) ->
     rows: dict[str | None, PanelRow] = {row.tag: row for row in details.panel}
     whole = rows[None].values["recall@5"]
     assert (whole.value, whole.ci, whole.delta) == (gate.measured.value, gate.measured.ci, gate.change.delta)
-    for segment in report.segments:
+    for segment in report.measured.segments:
         mine, theirs = rows[segment.tag].values["recall@5"], segment.metrics["recall@5"]
         assert (mine.value, mine.delta) == (theirs.value, theirs.delta)
 
@@ -111,16 +111,16 @@ def test_the_curve_passes_through_the_gated_values(report: Report) -> None:
 
 def test_every_gold_question_is_there_with_its_lists_cut_at_the_depth(report: Report) -> None:
     details = details_in(report)
-    assert report.queries is not None
-    assert len(details.questions) == report.queries.total
+    assert report.measured.queries is not None
+    assert len(details.questions) == report.measured.queries.total
     assert max(len(question.now or ()) for question in details.questions) == details.depth == 10
 
 
 def test_an_exhibit_changes_nothing_of_the_report(work: Path, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(work)
     plain = check(Inputs(criteria=None, date="2026-01-31"))
-    assert plain.details is None
-    assert msgspec.structs.replace(report, details=None) == plain
+    assert plain.explanation.details is None
+    assert with_keys(report, details=None) == plain
 
 
 def test_a_base_that_judges_too_leaves_one_exhibit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

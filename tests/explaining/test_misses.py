@@ -2,6 +2,7 @@
 
 import pytest
 from msgspec.structs import replace
+from tests.report_keys import report_from
 
 from rankgate.diagnosis.lexical import Lexical
 from rankgate.diagnosis.misses import explain_misses
@@ -49,7 +50,7 @@ def details(*questions: Question, direction: Direction = Direction.HIGHER) -> Re
 
 def report(*moves: Movement, compared: bool = True) -> Report:
     baseline = BaselineSource(path="b", format="jsonl") if compared else None
-    return Report(
+    return report_from(
         verdict=Verdict.FAIL,
         summary="",
         misses=list(moves),

@@ -258,7 +258,7 @@ def test_a_writers_pull_request_is_judged_by_both_sides(
         change()
     report = report_on(judging, right, *labels)
     assert (report.problems, report.verdict.value) == ([], verdict)
-    assert report.untrusted_run
+    assert report.origin.untrusted_run
 
 
 def test_what_main_got_meanwhile_is_not_the_pull_requests_doing(judging: Path) -> None:
@@ -553,8 +553,8 @@ def test_traffic_of_a_fork_is_compared_where_the_base_has_its_questions(committe
     at_base = BaseCheckout(repository=Path.cwd(), date="2026-01-31")
     report = at_base.judge(pull, run(10) + json.dumps({**asked, "retrieved": ["y"]}).encode())
     assert (report.verdict, report.problems) == ("pass", [])
-    assert ("the questions of `inputs.traffic` are not here" in str(report.notes).casefold()) is not committed
-    assert (report.traffic is not None and report.traffic.changed == 1) is committed
+    assert ("the questions of `inputs.traffic` are not here" in str(report.remarks.notes).casefold()) is not committed
+    assert (report.measured.traffic is not None and report.measured.traffic.changed == 1) is committed
     Path("l.csv").write_text("query_id,document,relevant\nt1,x,1\n")
     labelled = replace(pull, base_sha=repositories.commit())
     assert at_base.subject(labelled, None, b"") != at_base.subject(pull, None, b""), "a label is bound to them"

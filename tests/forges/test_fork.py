@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from tests.forges.events import environment
 from tests.forges.github import GitHub, PullRequest
 from tests.forges.scripted import patient
+from tests.report_keys import with_keys
 from tests.scenario_calls import report_of
 
 from rankgate.criteria.inputs import Inputs
@@ -72,8 +73,8 @@ class Verdicts:
         verdict = self.by_base.get(pull.base_sha, "pass")
         if verdict == "problem":
             raise bad_input("this base is not in the clone", key="base")
-        report = replace(decode_report(report_of(verdict), verdict), untrusted_run=True)
-        return replace(report, fork_runs="trusted") if pull.base_sha in self.trusting else report
+        report = with_keys(decode_report(report_of(verdict), verdict), untrusted_run=True)
+        return with_keys(report, fork_runs="trusted") if pull.base_sha in self.trusting else report
 
     def at_tip(self, pull: Pull) -> Pull:
         return pull
@@ -290,7 +291,7 @@ def test_a_label_accepts_no_rankings_but_those_that_were_reported(job: Reporting
     assert job.concluded(pull) == ["success"]
     job.artifact(zipped(RUN + b"\n"))
     report, _, verdicts = job.labelled(pull, runs=[{"run_attempt": 2}], run=9)
-    assert "what is judged now is not what was reported before it was set" in report.notes[-1]
+    assert "what is judged now is not what was reported before it was set" in report.remarks.notes[-1]
     assert (job.concluded(pull)[-1], verdicts.accepted) == ("action_required", [False])
     assert job.github.labels(pull.number) == [ACCEPT_RANKINGS]
 
@@ -449,7 +450,7 @@ def test_the_label_of_a_branch_here_accepts_nothing_and_the_comment_says_so(job:
     pull = job.reported()
     job.sets(pull)
     report, _, _ = job.report(pull, "pull_request_target", label=ACCEPT_CHANGE, run=8)
-    assert report.notes[-1] == (
+    assert report.remarks.notes[-1] == (
         f"The label `{ACCEPT_CHANGE}` changes nothing: on this pull request that is `{ACCEPT_RANKINGS}`."
     )
     assert job.concluded(pull) == ["action_required"]
@@ -460,7 +461,7 @@ def test_where_nobody_can_tell_who_set_the_label_it_accepts_nothing(job: Reporti
     job.accepts(pull)
     job.github.play("GET", f"/issues/{pull.number}/timeline", 403, json={"message": "Resource not accessible"})
     report, _, _ = job.report(pull)
-    assert "GitHub did not say who set it" in report.notes[-1]
+    assert "GitHub did not say who set it" in report.remarks.notes[-1]
     assert job.concluded(pull) == ["action_required"]
 
 
@@ -680,7 +681,7 @@ def test_with_an_app_the_run_of_a_writers_branch_is_judged_at_the_base_and_count
     pull = job.pull_of_writer()
     report, _, verdicts = job.app_judges(pull, verdict=verdict)
     assert verdicts.judged == [(pull.number, pull.base_sha, RUN)]
-    assert "whoever can push could have invented them" in report.notes[-1]
+    assert "whoever can push could have invented them" in report.remarks.notes[-1]
     assert job.concluded(pull) == [concluded]
     assert len(job.github.comments(pull.number)) == 1
 

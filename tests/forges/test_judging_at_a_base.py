@@ -129,7 +129,7 @@ def test_a_fork_costs_what_the_base_allows_and_retrieval_is_judged_all_the_same(
     report = report_on(fork(), run(), tmp_path, accepted=True)
     assert len(server.requests) == calls
     assert (report.verdict.value, verdicts(report)["recall@1"]) == ("not_judged", "pass")
-    assert any("judge.budget.fork_calls: is reached" in note for note in report.notes)
+    assert any("judge.budget.fork_calls: is reached" in note for note in report.remarks.notes)
 
 
 @pytest.mark.parametrize("fault", [status(401), status(500)], ids=["no key", "down"])
@@ -140,7 +140,7 @@ def test_a_judge_that_cannot_be_asked_is_named_and_retrieval_is_judged(
     server.always = fault
     report = report_on(fork(), run(), tmp_path, accepted=True)
     assert (report.verdict.value, verdicts(report)["recall@1"]) == ("not_judged", "pass")
-    assert any(note.startswith("Not all answers were judged: `") for note in report.notes)
+    assert any(note.startswith("Not all answers were judged: `") for note in report.remarks.notes)
     assert KEY not in str(report)
 
 
@@ -150,7 +150,7 @@ def test_the_key_follows_no_redirect(server: HashJudge, tmp_path: Path) -> None:
         server.always = Answer(307, {"Location": f"{elsewhere.address}/chat/completions"})
         report = report_on(fork(), run(), tmp_path, accepted=True)
         assert elsewhere.keys == []
-    assert any("leads elsewhere" in note for note in report.notes)
+    assert any("leads elsewhere" in note for note in report.remarks.notes)
 
 
 @pytest.mark.usefixtures("in_process")
@@ -168,7 +168,8 @@ def test_the_key_goes_to_no_endpoint_that_only_another_branch_names(
         pull = replace(fork("evil"), head_sha=head, from_fork=not own)
         report = report_on(pull, run(), tmp_path, own=own, accepted=not own)
         assert (evil.keys, server.keys) == ([], [])
-    assert any("is not that of the default branch, to which alone the key is sent" in note for note in report.notes)
+    sent = "is not that of the default branch, to which alone the key is sent"
+    assert any(sent in note for note in report.remarks.notes)
     assert verdicts(report) == {"recall@1": "pass", "faithfulness": "not_judged", "answered_rate": "not_judged"}
 
 

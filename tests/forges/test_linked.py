@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from tests.forges.events import environment
 from tests.forges.github import GitHub, PullRequest
 from tests.forges.test_fork import ReportingJob, Verdicts, job  # noqa: F401 -- a fixture
+from tests.report_keys import with_keys
 from tests.scenario_calls import report_of
 
 from rankgate.forges.context import Context, Pull, context_of
@@ -36,7 +37,7 @@ CONTEXT = Context(
 
 def report(criteria: str | None = "ship-criteria.yaml", **changes: Any) -> Report:
     made = decode_report(report_of("fail"), "fail")
-    return replace(made, provenance=replace(made.provenance, criteria=criteria), **changes)
+    return with_keys(made, provenance=replace(made.provenance, criteria=criteria), **changes)
 
 
 def links(made: Report, context: Context = CONTEXT, criteria: str | None = None) -> Links:

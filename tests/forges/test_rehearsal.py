@@ -395,7 +395,7 @@ def test_a_fork_is_judged_at_the_base_from_its_artifact_and_merged_once_a_mainta
     assert name == "rankgate.html"
     assert "Content-Security-Policy" in page.read_text(encoding="utf-8")
     report = decode_report(Path(reporting.outputs["report"]).read_bytes(), "report.json")
-    assert report.untrusted_run
+    assert report.origin.untrusted_run
     (comment,) = github.comments(pull.number)
     assert "✅ PASS." in comment.body
     assert f"[page](<{address(team)}>) · [run](" in comment.body

@@ -8,12 +8,14 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.gate_rows import changed
 from tests.renderers.reports import RECALL, REPORT, texts
+from tests.report_keys import with_keys
 from tests.rows import each_row
 
 from rankgate.criteria.waivers import Waiver, Waivers, ceiling, entry
 from rankgate.gates.apply_waivers import waive
 from rankgate.gates.conclude import concluded
-from rankgate.model.gate_result import GateResult, to_row
+from rankgate.model.gate_result import PARTS, GateResult
+from rankgate.model.parts import to_row
 from rankgate.model.reasons import sentences
 from rankgate.model.report import Report, exit_code
 from rankgate.model.values import SEVERITY_ORDER, Reason, ReasonKind, Verdict
@@ -54,7 +56,7 @@ HOLDS = changed(VIOLATED, verdict=PASS, violation=None, reasons=texts("recall@5 
 
 def report(*gates: GateResult, warnings: list[str] | None = None, failures: list[str] | None = None) -> Report:
     verdicts = [gate.verdict for gate in gates] + ([FAIL] if failures else []) + ([WARN] if warnings else [])
-    return replace(
+    return with_keys(
         REPORT,
         verdict=max(verdicts, key=SEVERITY_ORDER.index),
         gates=list(gates),
@@ -72,8 +74,8 @@ def waived(*gates: GateResult, waiver: Waiver = WAIVER, date: str = TODAY) -> Re
 def applied(judged: Report, waivers: Waivers, date: str = TODAY) -> Report:
     """The report with what the waivers let pass, concluded as a check does."""
     result = waive(judged.gates, waivers, date)
-    warnings, notes = [*judged.warnings, *result.warnings], [*judged.notes, *result.notes]
-    return concluded(replace(judged, gates=result.gates, waivers=result.uses, warnings=warnings, notes=notes))
+    warnings, notes = [*judged.remarks.warnings, *result.warnings], [*judged.remarks.notes, *result.notes]
+    return concluded(with_keys(judged, gates=result.gates, waivers=result.uses, warnings=warnings, notes=notes))
 
 
 def test_a_covered_violation_warns_and_says_so() -> None:
@@ -92,7 +94,7 @@ def test_a_covered_violation_warns_and_says_so() -> None:
         "is at its worst there."
     )
     assert [use.state for use in found.waivers] == ["in_force"]
-    assert (found.warnings, found.notes) == ([], [])
+    assert (found.remarks.warnings, found.remarks.notes) == ([], [])
 
 
 def test_a_waived_violation_stops_nobody_not_even_where_warnings_do() -> None:
@@ -161,8 +163,8 @@ def test_what_becomes_of_a_waiver(
 ) -> None:
     found = waived(gate, waiver=waiver, date=date)
     assert [use.state for use in found.waivers] == [state]
-    assert [says in text for text in found.warnings] == [True] * warns
-    assert [says in text for text in found.notes] == [True] * (bool(says) and not warns)
+    assert [says in text for text in found.remarks.warnings] == [True] * warns
+    assert [says in text for text in found.remarks.notes] == [True] * (bool(says) and not warns)
     if state not in ("in_force", "expiring"):
         assert found.gates == [gate]
     if warns:
@@ -184,14 +186,14 @@ def test_a_waiver_is_named_as_its_file_has_it_where_that_is_a_plain_name(
     gate: str, segment: str | None, named: str
 ) -> None:
     judged = waived(HOLDS, waiver=altered(gate=gate, segment=segment))
-    [sentence] = [each for each in (*judged.warnings, *judged.notes) if "waiver" in each]
+    [sentence] = [each for each in (*judged.remarks.warnings, *judged.remarks.notes) if "waiver" in each]
     assert sentence.lower().startswith(f"the waiver {named} on line 2 ".replace("  ", " "))
 
 
 def test_a_gate_that_has_its_metrics_name_is_named_in_its_waiver() -> None:
     holds = changed(HOLDS, name=RECALL.metric)
     judged = waived(holds, waiver=altered(gate=RECALL.metric))
-    assert judged.notes[-1].startswith(f"The waiver of gate '{RECALL.metric}' on line 2 ")
+    assert judged.remarks.notes[-1].startswith(f"The waiver of gate '{RECALL.metric}' on line 2 ")
 
 
 def test_a_violation_that_only_warned_is_marked_as_waived_too() -> None:
@@ -250,7 +252,7 @@ def test_waiving_turns_nothing_into_a_pass_and_changes_no_value(
             assert (new.verdict is PASS) is (old.verdict is PASS)
             assert SEVERITY_ORDER.index(new.verdict) <= SEVERITY_ORDER.index(old.verdict)
             words = {"verdict", "waived"}
-            kept, was = ({k: v for k, v in to_row(gate).items() if k not in words} for gate in (new, old))
+            kept, was = ({k: v for k, v in to_row(gate, PARTS).items() if k not in words} for gate in (new, old))
             assert kept == was
             assert new == old or new.decision.waived is not None
         assert (after.verdict is PASS) <= (before.verdict is PASS)

@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 from tests.gate_rows import changed, gate_result
 from tests.gates.deciding import decide
+from tests.report_keys import report_from
 from tests.rows import each_row
 
 from rankgate import __version__
@@ -93,7 +94,7 @@ def headline(
     verdict: Verdict, results: list[GateResult], problems: Sequence[Problem] = (), warnings: Sequence[str] = ()
 ) -> str:
     provenance = Provenance(rankgate="0.1.0", date="2026-01-31")
-    report = Report(
+    report = report_from(
         verdict=verdict,
         summary="",
         gates=results,
@@ -275,20 +276,20 @@ WHOLE_LIST = (gate("mrr", drop=0.5),)
 )
 def test_notes(make: Callable[[], Report], notes: list[str]) -> None:
     """What so few questions cannot see is a note of its own, and the last: see test_detectable.py."""
-    assert [note for note in make().notes if "from noise" not in note] == notes
+    assert [note for note in make().remarks.notes if "from noise" not in note] == notes
 
 
 def test_what_became_of_the_queries() -> None:
     mark = accepted_with("q2", "q3", "none")
     found = composed({"q1": "a a", "q3": "c", "none": "", "z": "a"}, without("q1"), mark=mark)
-    assert found.queries == Queries(
+    assert found.measured.queries == Queries(
         total=4, scored=3, no_relevant=1, missing=1, missing_ids=["q2"], unjudged=1, duplicates=1, new=1
     )
 
 
 def test_a_few_absent_queries_are_named_in_the_order_of_the_gold() -> None:
     samples = {f"q{number}": ["a"] for number in range(30)}
-    found = composed({"q3": "a"}, samples=samples).queries
+    found = composed({"q3": "a"}, samples=samples).measured.queries
     assert found is not None
     assert found.missing == 29
     assert found.missing_ids == [f"q{number}" for number in range(30) if number != 3][:MAX_IDS]
@@ -298,13 +299,13 @@ def test_a_few_absent_queries_are_named_in_the_order_of_the_gold() -> None:
 def test_metrics_stand_in_the_order_of_the_gates_each_once() -> None:
     gates = [gate("mrr", floor=0.1), gate("recall@5", floor=0.1), gate("MRR", drop=0.5)]
     found = composed(ACCEPTED, ACCEPTED, gates=gates)
-    assert list(found.metrics) == list(found.baseline_metrics) == ["mrr", "recall@5"]
+    assert list(found.measured.metrics) == list(found.measured.baseline_metrics) == ["mrr", "recall@5"]
     assert [each.metric for each in found.gates] == ["mrr", "recall@5", "mrr"]
 
 
 def test_metrics_of_both_runs_with_what_was_left_out() -> None:
     found = composed(without("q1"), without("q2"), mark=accepted_with("q1", "q3", "none"))
-    now, before = found.metrics["recall@5"], found.baseline_metrics["recall@5"]
+    now, before = found.measured.metrics["recall@5"], found.measured.baseline_metrics["recall@5"]
     assert now.value == pytest.approx(2 / 3)
     assert (now.n, now.undefined) == (3, 1)
     assert (before.value, before.n, before.undefined) == (1.0, 2, 2), (
@@ -314,7 +315,7 @@ def test_metrics_of_both_runs_with_what_was_left_out() -> None:
 
 def test_a_metric_without_a_value_is_null_and_a_problem_at_the_gates_line() -> None:
     found = composed(ACCEPTED, gates=[gate("recall@5", floor=0.1), gate("latency", floor=50.0)])
-    latency = found.metrics["latency"]
+    latency = found.measured.metrics["latency"]
     assert (latency.value, latency.n, latency.undefined) == (None, 0, 4)
     assert found.verdict is NOT_JUDGED
     (problem,) = found.problems
@@ -334,7 +335,7 @@ def test_a_metric_without_a_value_is_null_and_a_problem_at_the_gates_line() -> N
 def test_how_many_questions_moved(
     now: Mapping[str, str], before: Mapping[str, str] | None, moved: Moved | None
 ) -> None:
-    assert composed(now, before).moved == moved
+    assert composed(now, before).changes.moved == moved
 
 
 def test_provenance_says_what_was_compared_and_how_to_do_it_again() -> None:
@@ -382,7 +383,7 @@ STRANGERS = Inputs(criteria="ship-criteria.yaml", date="2026-01-31", untrusted_r
     ],
 )
 def test_what_differs_from_the_baseline(made: Report, differences: list[Difference]) -> None:
-    assert made.differences == differences
+    assert made.explanation.differences == differences
 
 
 def test_what_a_run_says_of_itself_stands_in_the_order_of_the_alphabet() -> None:
@@ -447,7 +448,7 @@ STALE = Diagnosis(rule="stale_ids", finding="the ids of the gold set: …", evid
 )
 def test_a_partly_stale_gold_set_warns(lists: Mapping[str, str], verdict: Verdict, begins: str) -> None:
     found = composed(lists, ACCEPTED, diagnosis=[STALE])
-    assert (found.verdict, sum("stale" in each for each in found.warnings)) == (verdict, 1)
+    assert (found.verdict, sum("stale" in each for each in found.remarks.warnings)) == (verdict, 1)
     assert found.summary.startswith(begins)
 
 
@@ -465,7 +466,7 @@ def test_a_warning_leads_where_gates_only_lack_a_baseline() -> None:
 
 def test_other_findings_warn_of_nothing() -> None:
     found = composed(ACCEPTED, ACCEPTED, diagnosis=[replace(STALE, rule="order")])
-    assert (found.verdict, found.warnings) == (PASS, [])
+    assert (found.verdict, found.remarks.warnings) == (PASS, [])
 
 
 def test_a_stale_gold_set_is_said_in_the_first_line() -> None:
@@ -484,14 +485,15 @@ def test_a_stale_gold_set_is_said_in_the_first_line() -> None:
 def test_lists_of_another_length_are_noted(gates: Sequence[Gate], lists: str, *, said: bool) -> None:
     before = dict.fromkeys(ACCEPTED, "a v")
     told = "Lists have up to 4 results now, 2 in the baseline; metrics of the whole list see that."
-    assert (told in composed({**before, "q1": lists}, before, gates=gates).notes) is said
+    assert (told in composed({**before, "q1": lists}, before, gates=gates).remarks.notes) is said
 
 
 def test_what_changed_in_the_gold_set_is_in_the_report_and_a_note() -> None:
     found = composed(ACCEPTED, ACCEPTED, mark=GoldMark(path="gold.yaml", queries=3, fingerprint="other"))
-    assert found.gold_changes == GoldChanges(queries=3)
-    assert "The gold set changed since the baseline was accepted; both runs are scored with today's." in found.notes
-    assert composed(ACCEPTED, ACCEPTED).gold_changes is None
+    assert found.explanation.gold_changes == GoldChanges(queries=3)
+    told = "The gold set changed since the baseline was accepted; both runs are scored with today's."
+    assert told in found.remarks.notes
+    assert composed(ACCEPTED, ACCEPTED).explanation.gold_changes is None
 
 
 def test_a_report_without_a_verdict_says_why_and_of_what() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.gate_rows import gate_result
+from tests.report_keys import report_from
 
 from rankgate.errors import Problem
 from rankgate.gates.conclude import concluded, with_conclusion
@@ -71,7 +72,7 @@ def asked(total: int, *, new: int = 0) -> Queries:
 
 
 def report(*gates: GateResult, **more: Any) -> Report:
-    return concluded(Report(verdict=PASS, summary="", gates=list(gates), provenance=RUN, **more))
+    return concluded(report_from(verdict=PASS, summary="", gates=list(gates), provenance=RUN, **more))
 
 
 LOST = gate(FAIL, now=0.84, before=0.9, ci=(-0.09, -0.02))

@@ -7,6 +7,7 @@ from math import comb
 
 import pytest
 from msgspec.structs import replace
+from tests.report_keys import with_keys
 
 from rankgate.criteria import Criteria
 from rankgate.criteria.model import parse_criteria
@@ -217,5 +218,5 @@ def test_the_second_line(change: dict[str, object], line: str, command: list[str
 )
 def test_what_it_does_to_the_verdict(traffic: Traffic, verdict: Verdict) -> None:
     report = Report(verdict=Verdict.PASS, summary="", provenance=Provenance(rankgate="0", date="2026-01-31"))
-    found = concluded(replace(report, traffic=traffic, warnings=warnings_of(traffic)))
+    found = concluded(with_keys(report, traffic=traffic, warnings=warnings_of(traffic)))
     assert (found.verdict, found.conclusion.traffic) == (verdict, traffic_share(traffic))

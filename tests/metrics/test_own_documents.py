@@ -75,7 +75,8 @@ def test_scores_of_a_check_and_in_python() -> None:
     plain = rankgate.check(GOLD, RUN, criteria={"gates": [GATE]})
     excluded = rankgate.check(GOLD, RUN, criteria={"gates": [GATE], "match": {"exclude_query_id": True}})
     assert [report.gates[0].measured.value for report in (plain, excluded)] == [0.5, 1.0]
-    assert [report.oddities.self_first if report.oddities else 0 for report in (plain, excluded)] == [4, 0]
+    oddities = [report.explanation.oddities for report in (plain, excluded)]
+    assert [each.self_first if each else 0 for each in oddities] == [4, 0]
     assert rankgate.score(GOLD, RUN, metrics="mrr", match=OWN)["mrr"] == 1.0
 
 
@@ -90,7 +91,7 @@ def test_scores_of_a_check_and_in_python() -> None:
 )
 def test_a_note_where_most_lists_begin_with_it(run: Any, gold: Any, expected: int) -> None:
     report = rankgate.check(gold, run, criteria={"gates": [GATE]})
-    assert (report.oddities.self_first if report.oddities else 0) == expected
+    assert (report.explanation.oddities.self_first if report.explanation.oddities else 0) == expected
 
 
 def test_only_true_and_false() -> None:

@@ -10,13 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 from tests.baselines.accepting import accept_into
 from tests.gate_rows import gate_result
+from tests.report_keys import report_from, with_keys
 
 from rankgate.check import check
 from rankgate.criteria import InputFile
@@ -24,8 +23,9 @@ from rankgate.criteria.inputs import Inputs
 from rankgate.errors import Problem, RankgateError
 from rankgate.model import report as report_module
 from rankgate.model.gold_changes import GoldChanges
-from rankgate.model.report import SCHEMA_VERSION, Diagnosis, MetricValue, Provenance, Report, Source
-from rankgate.model.report_text import decode_report, encode_report
+from rankgate.model.parts import to_row
+from rankgate.model.report import REPORT_PARTS, Diagnosis, MetricValue, Provenance, Report, Source
+from rankgate.model.report_text import SCHEMA_VERSION, decode_report, encode_report
 from rankgate.model.values import Direction, EvidenceState, Reason, ReasonKind, Ruling, RunField, Unit, Verdict
 from rankgate.readers.formats import read_run
 
@@ -58,7 +58,15 @@ RUN = """\
 """
 INPUTS = Inputs(criteria="config/ship-criteria.yaml", date="2026-01-31")
 
-OF_THE_PROCESS: dict[str, Any] = {"losers": {}, "lowest": {}, "call": None}
+# What a report has beside its file.
+OF_THE_PROCESS: dict[str, Any] = {
+    "losers": {},
+    "lowest": {},
+    "anchor": None,
+    "details": None,
+    "call": None,
+    "links": None,
+}
 
 
 def lay_out(folder: Path) -> Path:
@@ -90,8 +98,19 @@ def full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Report:
 def test_a_report_is_read_back_as_it_was_written(full: Report) -> None:
     text = encode_report(full)
     back = decode_report(text.encode(), "report.json")
-    assert back == replace(full, **OF_THE_PROCESS)
+    assert back == with_keys(full, **OF_THE_PROCESS)
     assert encode_report(back) == text
+
+
+def test_a_field_is_a_key_of_the_file_or_of_the_process_alone(full: Report) -> None:
+    written = set(json.loads(encode_report(full)))
+    assert set(to_row(full, REPORT_PARTS)) == written - {"schema_version"} | set(OF_THE_PROCESS)
+
+
+@pytest.mark.parametrize("key", OF_THE_PROCESS)
+def test_nothing_of_the_process_is_read_from_a_file(full: Report, key: str) -> None:
+    forged = json.loads(encode_report(full)) | {key: {"page": "https://elsewhere.example"}}
+    assert decode_report(json.dumps(forged).encode(), "report.json") == with_keys(full, **OF_THE_PROCESS)
 
 
 def test_it_is_json_for_people_and_diffs(full: Report) -> None:
@@ -276,16 +295,16 @@ def test_what_is_no_report_or_hostile_is_refused(data: bytes, named: str) -> Non
 
 
 def test_a_newer_report_is_refused_by_its_version_alone(full: Report) -> None:
-    newer = msgspec.structs.replace(full, schema_version=SCHEMA_VERSION + 1)
+    newer = json.loads(encode_report(full)) | {"schema_version": SCHEMA_VERSION + 1}
     with pytest.raises(RankgateError, match="newer than this rankgate reads"):
-        decode_report(encode_report(newer).encode(), "report.json")
+        decode_report(json.dumps(newer).encode(), "report.json")
 
 
 def test_keys_that_a_later_release_of_this_schema_adds_are_ignored(full: Report) -> None:
     value = json.loads(encode_report(full))
     value["forecast"] = {"rain": 1}
     value["gates"][0]["mood"] = "fine"
-    assert decode_report(json.dumps(value).encode(), "report.json") == replace(full, **OF_THE_PROCESS)
+    assert decode_report(json.dumps(value).encode(), "report.json") == with_keys(full, **OF_THE_PROCESS)
 
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -340,7 +359,7 @@ sources = st.builds(
 )
 evidence = st.dictionaries(texts, texts | st.integers(0, 9) | finite, max_size=3)
 reports = st.builds(
-    Report,
+    report_from,
     verdict=st.sampled_from(Verdict),
     summary=texts,
     problems=st.lists(st.builds(Problem, texts, st.none() | texts, st.none() | st.integers(1, 9)), max_size=2),
@@ -367,4 +386,4 @@ def test_a_sentence_beside_a_kind_is_written_for_others_and_not_read(full: Repor
         for reason in gate["reasons"]:
             assert gate["metric"] in reason["text"]
             reason["text"] = "all is well"
-    assert decode_report(json.dumps(written).encode(), "report.json") == replace(full, **OF_THE_PROCESS)
+    assert decode_report(json.dumps(written).encode(), "report.json") == with_keys(full, **OF_THE_PROCESS)

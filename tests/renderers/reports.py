@@ -1,6 +1,7 @@
 """A report that the tests of renderers vary: a gate that fails, a warning, a question that moved, a tag."""
 
 from tests.gate_rows import changed, gate_result
+from tests.report_keys import report_from
 
 from rankgate.errors import Problem
 from rankgate.gates.conclude import with_conclusion
@@ -94,7 +95,7 @@ IN_SEGMENT = SegmentValue(
     value=0.7, n=20, baseline=0.9, delta=-0.2, n_pairs=20, unit=Unit.SHARE, direction=Direction.HIGHER
 )
 ENGLISH = Segment(dimension="lang", value="en", queries=20, metrics={"recall@5": IN_SEGMENT})
-_REPORT = Report(
+_REPORT = report_from(
     verdict=Verdict.FAIL,
     summary="",
     notes=["2 repeated ids were removed from the rankings."],

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.gate_rows import changed
 from tests.renderers.reports import HOLDS, LATENCY, NOT_JUDGED, RECALL, REPORT
+from tests.report_keys import with_keys
 
 from rankgate.gates.conclude import with_conclusion
 from rankgate.model.conclusion import Empties
@@ -67,7 +68,7 @@ def badge_of(report: Report) -> dict[str, Any]:
             id="a pass that excludes little",
         ),
         pytest.param(
-            with_conclusion(replace(REPORT, empties=Empties(empty=92, total=100))),
+            with_conclusion(with_keys(REPORT, empties=Empties(empty=92, total=100))),
             "fail",
             "red",
             True,
@@ -102,7 +103,7 @@ def test_a_badge_says_the_verdict_and_the_metric_that_speaks_for_it(
     [
         pytest.param(replace(REPORT, gates=[HOLDS, SEGMENT]), id="a segment: its tag is not ours to show"),
         pytest.param(replace(REPORT, gates=[changed(RECALL, hard_check_failed=True)]), id="for single questions"),
-        pytest.param(replace(REPORT, gates=[HOLDS], failures=["the baseline is old"]), id="for what no gate has"),
+        pytest.param(with_keys(REPORT, gates=[HOLDS], failures=["the baseline is old"]), id="for what no gate has"),
         pytest.param(replace(REPORT, gates=[replace(RECALL, metric="score(x)" + "x" * LONGEST)]), id="no room"),
         pytest.param(replace(REPORT, gates=[changed(RECALL, value=None)]), id="no value"),
     ],

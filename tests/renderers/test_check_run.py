@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.gate_rows import changed
 from tests.renderers.reports import HOLDS, LATENCY, NOT_JUDGED, RECALL, REPORT, texts
+from tests.report_keys import with_keys
 from tests.rows import each_row
 
 from rankgate.errors import Problem
@@ -81,12 +82,12 @@ UNCHANGED = "Pass: no list changed in the first 5: hit@5 stays at 90.0% (40 ques
         ),
         pytest.param(NOT_JUDGED, "Not judged: run.jsonl:3: broken JSON", id="not judged"),
         pytest.param(
-            replace(PASSES, untrusted_run=True),
+            with_keys(PASSES, untrusted_run=True),
             f"{UNCHANGED} (rankings supplied by the pull request)",
             id="an untrusted pass",
         ),
         pytest.param(
-            replace(PASSES, untrusted_run=True, fork_runs="trusted"),
+            with_keys(PASSES, untrusted_run=True, fork_runs="trusted"),
             f"{UNCHANGED} (rankings supplied by the pull request)",
             id="one that the criteria trust",
         ),
@@ -97,7 +98,7 @@ def test_the_title_is_the_verdict_and_what_decided(report: Report, title: str) -
 
 
 def test_a_long_title_is_cut_and_still_says_whose_rankings_they_are() -> None:
-    report = with_conclusion(replace(WARNS, warnings=["x" * 800], gates=[HOLDS], untrusted_run=True))
+    report = with_conclusion(with_keys(WARNS, warnings=["x" * 800], gates=[HOLDS], untrusted_run=True))
     title = check_run_output(report).title
     assert len(title) == LONGEST_TITLE
     assert title.endswith("… (rankings supplied by the pull request)")
@@ -121,7 +122,7 @@ def test_a_long_title_is_cut_and_still_says_whose_rankings_they_are() -> None:
     ],
 )
 def test_the_conclusion(verdict: Verdict, untrusted: bool, fork_runs: str, conclusion: str) -> None:  # noqa: FBT001
-    report = replace(REPORT, verdict=verdict, untrusted_run=untrusted, fork_runs=fork_runs)
+    report = with_keys(REPORT, verdict=verdict, untrusted_run=untrusted, fork_runs=fork_runs)
     assert conclusion_of(report) == conclusion
 
 
@@ -181,7 +182,7 @@ def test_all_of_them_are_there_however_many() -> None:
 
 
 def test_problems_and_warnings_without_a_gate_are_none() -> None:
-    report = replace(NOT_JUDGED, problems=[Problem("broken", "run.jsonl", 3)], warnings=["stale"])
+    report = with_keys(NOT_JUDGED, problems=[Problem("broken", "run.jsonl", 3)], warnings=["stale"])
     assert check_run_output(report).annotations == []
 
 

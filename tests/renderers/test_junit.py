@@ -16,6 +16,7 @@ from junitparser import TestSuite as ParsedSuite
 from msgspec.structs import replace
 from tests.gate_rows import changed
 from tests.renderers.reports import HOLDS, LATENCY, NOT_JUDGED, RECALL, REPORT, texts
+from tests.report_keys import with_keys
 from tests.rows import each_row
 from tests.scenario_calls import CHECKS, report_of
 
@@ -33,7 +34,7 @@ from rankgate.renderers.terminal import render_terminal
 SEGMENT = changed(RECALL, segment="lang:en", reasons=texts("recall@5 dropped from 90.0% to 80.0%"))
 SMALL = changed(HOLDS, segment="lang:pt-BR", too_small=True, reasons=texts("12 queries, fewer than 30"))
 REFUSED = changed(RECALL, verdict=Verdict.NOT_JUDGED, value=None, reasons=texts("nothing was scored"))
-OTHER_WAYS = replace(REPORT, gates=[HOLDS], failures=["the baseline is 90 days old"], verdict=Verdict.FAIL)
+OTHER_WAYS = with_keys(REPORT, gates=[HOLDS], failures=["the baseline is 90 days old"], verdict=Verdict.FAIL)
 
 
 def elements(text: str) -> ET.Element:
@@ -174,7 +175,7 @@ def test_a_check_that_could_not_judge_is_an_error_with_its_problems() -> None:
     ("report", "message"),
     [
         pytest.param(OTHER_WAYS, "the baseline is 90 days old.", id="what no gate has"),
-        pytest.param(replace(OTHER_WAYS, failures=[]), REPORT.summary, id="for no reason that is told"),
+        pytest.param(with_keys(OTHER_WAYS, failures=[]), REPORT.summary, id="for no reason that is told"),
         pytest.param(replace(OTHER_WAYS, gates=[RECALL]), "the baseline is 90 days old.", id="beside a gate"),
     ],
 )
@@ -229,7 +230,7 @@ def test_the_commit_that_judges_too_is_named() -> None:
 
 
 def test_a_run_that_the_pull_request_supplied_is_named() -> None:
-    assert properties(render_junit(replace(REPORT, untrusted_run=True)))["run supplied by"] == "the pull request"
+    assert properties(render_junit(with_keys(REPORT, untrusted_run=True)))["run supplied by"] == "the pull request"
 
 
 def test_jenkins_finds_one_package_whatever_a_gate_is_called() -> None:
@@ -248,7 +249,7 @@ def test_rows_that_differ_only_in_what_is_cut_off_are_all_kept() -> None:
 def test_an_attachment_in_a_text_is_none() -> None:
     tag = "[[ATTACHMENT|/etc/passwd]]"
     gates = [changed(RECALL, queries=[tag]), changed(LATENCY, reasons=texts(tag)), replace(SEGMENT, segment=tag)]
-    found = render_junit(replace(REPORT, gates=gates, notes=[tag], problems=[Problem(tag)]))
+    found = render_junit(with_keys(REPORT, gates=gates, notes=[tag], problems=[Problem(tag)]))
     outputs = [element.text or "" for element in elements(found).iter() if element.tag != "property"]
     assert not any(re.search(r"\[\[ATTACHMENT\|.+?\]\]", text) for text in outputs)
     assert any("[ [ATTACHMENT|/etc/passwd]]" in text for text in outputs)
@@ -305,7 +306,7 @@ def test_whatever_the_texts_every_reader_reads_every_case(
     gates: Sequence[GateResult], text: str, verdict: Verdict, failures: list[str]
 ) -> None:
     about = replace(REPORT.provenance, criteria=text, run=replace(REPORT.provenance.run, path=text))  # type: ignore[type-var]
-    report = replace(
+    report = with_keys(
         REPORT,
         verdict=verdict,
         gates=list(gates),
@@ -328,6 +329,6 @@ def test_something_is_red_exactly_where_the_check_fails_or_could_not_judge(
     order = [Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED]
     worst = max([*verdicts, *(Verdict.FAIL for _ in failures)], key=order.index, default=Verdict.PASS)
     gates = [changed(RECALL, verdict=verdict) for verdict in verdicts]
-    suite = parsed(render_junit(replace(REPORT, verdict=worst, gates=gates, failures=failures)))
+    suite = parsed(render_junit(with_keys(REPORT, verdict=worst, gates=gates, failures=failures)))
     assert (suite.failures + suite.errors > 0) is (worst in (Verdict.FAIL, Verdict.NOT_JUDGED))
     assert (suite.errors > 0) is (worst is Verdict.NOT_JUDGED)

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from tests.gate_rows import changed
 from tests.renderers.page import Page
 from tests.renderers.reports import ENGLISH, HOLDS, IN_SEGMENT, LATENCY, MOVE, NOT_JUDGED, RECALL, REPORT, texts
+from tests.report_keys import with_keys
 
 from rankgate.errors import Problem, RankgateError
 from rankgate.gates.conclude import with_conclusion
@@ -57,12 +58,12 @@ def page(report: Report) -> Page:
             id="pass",
         ),
         pytest.param(
-            replace(REPORT, verdict=Verdict.WARN, gates=[HOLDS], warnings=["ids are stale"]),
+            with_keys(REPORT, verdict=Verdict.WARN, gates=[HOLDS], warnings=["ids are stale"]),
             "**⚠️ WARN. May be merged, with a warning: ids are stale.**",
             id="warn",
         ),
         pytest.param(
-            replace(REPORT, gates=[HOLDS], failures=["ids are stale"]),
+            with_keys(REPORT, gates=[HOLDS], failures=["ids are stale"]),
             "**❌ FAIL. Do not merge: ids are stale.**",
             id="fail",
         ),
@@ -81,14 +82,14 @@ def test_it_ends_in_one_newline() -> None:
 def test_what_to_look_at_first_is_one_line_with_the_tag_as_code() -> None:
     finding = Diagnosis(rule="one_tag", finding="all 6 that lost share a tag", evidence={"tag": "@all|`x`"})
     other = Diagnosis(rule="index_or_chunking", finding="the index", evidence={"recall@50": 0.5})
-    text = render_markdown(replace(REPORT, diagnosis=[finding, other]))
+    text = render_markdown(with_keys(REPORT, diagnosis=[finding, other]))
     assert text.splitlines()[2] == "**Look here first:** all 6 that lost share a tag: `` @all|`x` ``."
     assert "the index" not in text, "the rest is in report.json"
     assert "Look here first" not in render_markdown(REPORT)
 
 
 def test_a_warning_that_no_gate_has_stands_among_the_reasons() -> None:
-    assert "- WARN: ids are stale.\n" in render_markdown(replace(REPORT, warnings=["ids are stale"]))
+    assert "- WARN: ids are stale.\n" in render_markdown(with_keys(REPORT, warnings=["ids are stale"]))
 
 
 def test_a_single_reason_is_said_once_in_the_first_line() -> None:
@@ -108,7 +109,7 @@ def test_details_are_closed_and_rendered_as_markdown_inside() -> None:
 
 def test_all_that_stands_behind_the_first_screen() -> None:
     """Questions with their documents, numbers, parts, and what was compared."""
-    report = replace(REPORT, notes=["A note.", "Another one."], gates=[RECALL, LATENCY])
+    report = with_keys(REPORT, notes=["A note.", "Another one."], gates=[RECALL, LATENCY])
     found = page(report)
     assert found.rows == [
         ["", "Metric", "Before → now", "Change (95% interval)", "Limit"],
@@ -134,7 +135,7 @@ def test_all_that_stands_behind_the_first_screen() -> None:
 
 @pytest.mark.parametrize("question", [None, "q-1"], ids=["no text", "the text is the id"])
 def test_a_question_without_words_of_its_own_is_shown_by_its_id(question: str | None) -> None:
-    report = replace(REPORT, misses=[replace(MOVE, question=question)])
+    report = with_keys(REPORT, misses=[replace(MOVE, question=question)])
     assert "- `q-1`: recall@5 100.0% → 0.0%, gone\n" in render_markdown(report)
 
 
@@ -173,7 +174,7 @@ def test_sections_go_whole_and_in_the_order_that_is_stated() -> None:
 
 @pytest.mark.parametrize("limit", [900, 2_000, 2_500])
 def test_a_limit_counts_characters_or_bytes(limit: int) -> None:
-    report = replace(REPORT, misses=[replace(MOVE, question="漢" * 200)] * 9)
+    report = with_keys(REPORT, misses=[replace(MOVE, question="漢" * 200)] * 9)
     assert len(render_markdown(report, limit=limit)) <= limit
     assert len(render_summary(report, limit).encode()) <= limit
 
@@ -183,7 +184,7 @@ def test_a_comment_of_everything_fits() -> None:
     moves = [replace(MOVE, query_id=f"{number}{long}", question=long) for number in range(50)]
     gates = [changed(RECALL, name=f"{number}{long}", queries=[long] * 20) for number in range(100)]
     parts = [replace(ENGLISH, value=f"{number}{long}") for number in range(90)]
-    report = replace(REPORT, misses=moves, gates=gates, segments=parts, warnings=[long] * 99)
+    report = with_keys(REPORT, misses=moves, gates=gates, segments=parts, warnings=[long] * 99)
     assert len(render_comment(report)) <= COMMENT_LIMIT
     assert len(render_summary(report, SUMMARY_BYTES).encode()) <= SUMMARY_BYTES
 
@@ -205,11 +206,11 @@ def test_a_metric_with_parameters_mentions_nobody() -> None:
     name = "ndcg(gain=exponential)@10"
     gate = changed(RECALL, metric=name, reasons=texts(f"{name} dropped", f"{name} is low"))
     segment = replace(ENGLISH, metrics={name: IN_SEGMENT})
-    report = replace(
+    report = with_keys(
         REPORT,
         summary=f"Do not merge: {name} dropped",
         gates=[gate],
-        metrics={name: REPORT.metrics["recall@5"]},
+        metrics={name: REPORT.measured.metrics["recall@5"]},
         misses=[replace(MOVE, metric=name)],
         segments=[segment],
         notes=[f"A note on {name}."],
@@ -240,7 +241,7 @@ def filled_with(text: str) -> Report:
     move = replace(MOVE, query_id=text, question=text, tags=[text], documents=[document, document])
     better = replace(move, question=None, worse=False)
     source = Source(path=text, format="jsonl", about={text: text, "number": 7})
-    return replace(
+    return with_keys(
         REPORT,
         problems=[problem, problem],
         gates=[replace(RECALL, name=text), LATENCY],
@@ -503,9 +504,9 @@ def test_the_tag_of_a_finding_stands_in_its_sentence_and_that_of_an_old_report_b
     old = replace(new, finding="one part of the questions")
     first = "**Look here first:** "
     assert f"{first}all 6 are tagged `@a|b` (25% of the gold set).\n" in render_markdown(
-        replace(REPORT, diagnosis=[new])
+        with_keys(REPORT, diagnosis=[new])
     )
-    assert f"{first}one part of the questions: `@a|b`.\n" in render_markdown(replace(REPORT, diagnosis=[old]))
+    assert f"{first}one part of the questions: `@a|b`.\n" in render_markdown(with_keys(REPORT, diagnosis=[old]))
 
 
 def test_what_is_odd_in_the_lists_is_named_as_code() -> None:
@@ -518,7 +519,7 @@ def test_what_is_odd_in_the_lists_is_named_as_code() -> None:
         long_lists=4,
         rising_queries=["<q>"],
     )
-    text = render_markdown(replace(REPORT, oddities=odd))
+    text = render_markdown(with_keys(REPORT, oddities=odd))
     assert "7 of 30 relevant ids are in no list of the run or of the baseline: `@x`, `b`, `c` and 4 more." in text
     assert (
         "In 1 of 4 lists of five or more results the scores rise from rank to rank, as distances do or a list in "

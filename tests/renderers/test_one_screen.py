@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from tests.gate_rows import changed
 from tests.renderers.page import Page as Parsed
 from tests.renderers.reports import ENGLISH, HOLDS, LATENCY, NOT_JUDGED, RECALL, REPORT
+from tests.report_keys import with_keys
 from tests.rows import each_row
 
 from rankgate.errors import Problem
@@ -61,7 +62,7 @@ def two_of_twelve(mark: str = "") -> list[GateResult]:
 
 def report_of(gates: list[GateResult]) -> Report:
     segments = [replace(ENGLISH, value=gate.segment or "") for gate in gates if gate.segment][:60]
-    return concluded(replace(REPORT, gates=gates, segments=segments, diagnosis=[LOOK]))
+    return concluded(with_keys(REPORT, gates=gates, segments=segments, diagnosis=[LOOK]))
 
 
 def gates_named(count: int, label: str = "gate") -> list[str]:
@@ -93,7 +94,7 @@ REPORTS = {
     "hostile questions that must pass": report_of(
         [changed(FALLEN, name=name, queries=[f"{number}{HOSTILE}" for number in range(9)]) for name in gates_named(2)]
     ),
-    "sixty reasons that are no gate's": replace(
+    "sixty reasons that are no gate's": with_keys(
         report_of([FALLEN]),
         warnings=[f"the file number {number} changed, and here is why " * 3 for number in range(60)],
     ),
@@ -222,7 +223,7 @@ def gates(draw: st.DrawFn) -> GateResult:
 def test_no_bullet_says_what_the_sentence_says_and_nothing_that_failed_says_noise(
     found: list[GateResult], warnings: list[str]
 ) -> None:
-    report = concluded(replace(REPORT, gates=found, warnings=warnings))
+    report = concluded(with_keys(REPORT, gates=found, warnings=warnings))
     text = render_markdown(report)
     page = Parsed(text)
     said = [re.sub(r"^(FAIL|WARN): ", "", item).rstrip(".") for item in page.items]

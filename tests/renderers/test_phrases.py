@@ -4,6 +4,7 @@ import pytest
 from msgspec.structs import replace
 from tests.gate_rows import changed
 from tests.renderers.reports import RECALL, texts
+from tests.report_keys import report_from, with_keys
 
 from rankgate.model import wording
 from rankgate.model.details import Expected
@@ -165,9 +166,9 @@ def test_how_many_questions(total: int, scored: int, text: str) -> None:
         new=0,
     )
     provenance = Provenance(rankgate="0.1.0", date="2026-01-31")
-    report = Report(verdict=Verdict.PASS, summary="", queries=queries, provenance=provenance)
+    report = report_from(verdict=Verdict.PASS, summary="", queries=queries, provenance=provenance)
     assert phrases.queries_line(report) == text
-    assert phrases.queries_line(replace(report, queries=None)) == ""
+    assert phrases.queries_line(with_keys(report, queries=None)) == ""
 
 
 PART = changed(RECALL, segment="lang:en", verdict=Verdict.PASS, evidence_state=EvidenceState.CLEAR)

@@ -11,6 +11,7 @@ from rich.console import Console
 from tests.gate_rows import changed
 from tests.renderers import reports
 from tests.renderers.reports import texts
+from tests.report_keys import report_from, with_keys
 
 from rankgate.cli.terminal import lay_out
 from rankgate.errors import Problem
@@ -37,7 +38,7 @@ MRR = changed(
 )
 MOVE = replace(reports.MOVE, tags=[])
 REPORT = with_conclusion(
-    Report(
+    report_from(
         verdict=Verdict.FAIL,
         summary="",
         notes=["A note.", "Another one."],
@@ -69,7 +70,7 @@ def test_what_decided_and_what_comes_next() -> None:
 
 
 def test_all_of_it() -> None:
-    report = replace(REPORT, segments=[reports.ENGLISH], metrics=reports.REPORT.metrics)
+    report = with_keys(REPORT, segments=[reports.ENGLISH], metrics=reports.REPORT.measured.metrics)
     assert everything(report).partition("WARN\n\n")[2] == (
         "1 question got worse, 3 got better. The worst:\n"
         "  q-1  how do I get a refund?  recall@5 100.0% → 0.0%, gone\n"
@@ -96,7 +97,7 @@ def test_the_conclusion_alone() -> None:
 
 def test_what_to_look_at_first_stands_above_the_numbers_and_other_warnings_below() -> None:
     finding = Diagnosis(rule="one_tag", finding="all 6 that lost share a tag", evidence={"tag": "lang:\u202ees"})
-    found = render_terminal(replace(REPORT, diagnosis=[finding, finding], warnings=["ids are stale"])).splitlines()
+    found = render_terminal(with_keys(REPORT, diagnosis=[finding, finding], warnings=["ids are stale"])).splitlines()
     assert found[2] == r"Look here first: all 6 that lost share a tag: 'lang:\\u202ees'."
     assert found[8] == "Warning: ids are stale."
 
@@ -115,7 +116,7 @@ PARTS = [replace(gate, name="one", metric="recall(rel=2)@10", segment=f"topic:{'
 def test_twenty_five_gates_are_a_screen(gates: list[GateResult], width: int) -> None:
     moved = [replace(MOVE, query_id=f"question-{number}") for number in range(50)]
     finding = Diagnosis(rule="index", finding="the index has changed, and with it " * 3, evidence={})
-    report = replace(REPORT, gates=gates, misses=moved, warnings=["ids are stale"] * 9, diagnosis=[finding])
+    report = with_keys(REPORT, gates=gates, misses=moved, warnings=["ids are stale"] * 9, diagnosis=[finding])
     stream = io.StringIO()
     blocks = terminal_blocks(with_conclusion(report))
     lay_out(blocks, Console(file=stream, width=width, height=24, color_system=None))
@@ -125,7 +126,7 @@ def test_twenty_five_gates_are_a_screen(gates: list[GateResult], width: int) -> 
 
 
 def test_a_warning_that_the_first_line_holds_is_said_once() -> None:
-    warned = replace(REPORT, verdict=Verdict.WARN, gates=[], warnings=["ids are stale"], problems=[])
+    warned = with_keys(REPORT, verdict=Verdict.WARN, gates=[], warnings=["ids are stale"], problems=[])
     assert render_terminal(with_conclusion(warned)).count("ids are stale") == 1
 
 
@@ -166,16 +167,18 @@ def test_the_verdict_is_the_first_word(verdict: Verdict, word: str) -> None:
 )
 def test_problems_are_cut_at_20(count: int, more: list[str]) -> None:
     problems = [Problem(f"problem {number}") for number in range(count)]
-    report = replace(REPORT, gates=[], misses=[], problems=problems)
+    report = with_keys(REPORT, gates=[], misses=[], problems=problems)
     assert render_terminal(report).splitlines()[2:-2] == [f"  problem {number}" for number in range(20)] + more
 
 
 @pytest.mark.parametrize(
     "report",
     [
-        pytest.param(replace(REPORT, misses=[], moved=None), id="no baseline"),
-        pytest.param(replace(REPORT, misses=[], moved=Moved(worse=0, better=0)), id="nothing moved"),
-        pytest.param(replace(REPORT, misses=[replace(MOVE, worse=False)], moved=Moved(worse=0, better=1)), id="better"),
+        pytest.param(with_keys(REPORT, misses=[], moved=None), id="no baseline"),
+        pytest.param(with_keys(REPORT, misses=[], moved=Moved(worse=0, better=0)), id="nothing moved"),
+        pytest.param(
+            with_keys(REPORT, misses=[replace(MOVE, worse=False)], moved=Moved(worse=0, better=1)), id="better"
+        ),
     ],
 )
 def test_without_losses_no_question_is_shown(report: Report) -> None:
@@ -184,7 +187,7 @@ def test_without_losses_no_question_is_shown(report: Report) -> None:
 
 @pytest.mark.parametrize("question", [None, "q-1"], ids=["no text", "the text is the id"])
 def test_a_question_without_words_of_its_own_is_shown_by_its_id(question: str | None) -> None:
-    assert "\n  q-1  recall@5 " in everything(replace(REPORT, misses=[replace(MOVE, question=question)]))
+    assert "\n  q-1  recall@5 " in everything(with_keys(REPORT, misses=[replace(MOVE, question=question)]))
 
 
 @pytest.mark.parametrize(
@@ -197,13 +200,13 @@ def test_a_question_without_words_of_its_own_is_shown_by_its_id(question: str | 
     ],
 )
 def test_questions_are_shown_on_one_line_with_nothing_hidden(text: str, shown: str) -> None:
-    assert f"  q-1  {shown}  recall@5 " in everything(replace(REPORT, misses=[replace(MOVE, question=text)]))
+    assert f"  q-1  {shown}  recall@5 " in everything(with_keys(REPORT, misses=[replace(MOVE, question=text)]))
 
 
 def filled_with(text: str) -> Report:
     """A report that holds the text wherever an input's own words can end up."""
     move = replace(MOVE, query_id=text, question=text, documents=[Expected(id=text, gain=1.0, before=None, after=None)])
-    return replace(REPORT, misses=[move], problems=[Problem(text), Problem("wrong", text, 3, text)])
+    return with_keys(REPORT, misses=[move], problems=[Problem(text), Problem("wrong", text, 3, text)])
 
 
 PIECES = [

@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 from tests.gate_rows import changed
 from tests.renderers.reports import ENGLISH, HOLDS, IN_SEGMENT, LATENCY, MOVE, NOT_JUDGED, RECALL, REPORT
+from tests.report_keys import with_keys
 from tests.rows import each_row
 
 from rankgate.errors import Problem, ProblemKind
@@ -38,7 +39,7 @@ def part(tag: str, delta: float, verdict: Verdict = Verdict.FAIL, **fields: Any)
 
 
 def report_of(*gates: GateResult, **fields: Any) -> Report:
-    return concluded(replace(REPORT, gates=list(gates), **fields))
+    return concluded(with_keys(REPORT, gates=list(gates), **fields))
 
 
 def rows_of(report: Report) -> list[str]:
@@ -233,7 +234,7 @@ def test_ten_questions_in_the_order_of_the_report_each_with_its_documents() -> N
     gone = [Expected(id=f"doc-{number}", gain=1.0, before=2, after=None) for number in range(5)]
     moves = [replace(MOVE, query_id=f"q-{number}", documents=gone, instead=["x"]) for number in range(12)]
     better = replace(MOVE, query_id="better", worse=False)
-    view = view_of(replace(REPORT, misses=[better, *moves], moved=Moved(worse=12, better=1)))
+    view = view_of(with_keys(REPORT, misses=[better, *moves], moved=Moved(worse=12, better=1)))
     assert view.moved == "12 questions got worse, 1 got better"
     assert [item.id.raw for item in view.lost] == [f"q-{number}" for number in range(10)]
     first = view.lost[0]
@@ -251,7 +252,7 @@ def test_ten_questions_in_the_order_of_the_report_each_with_its_documents() -> N
     ],
 )
 def test_a_question_leads_to_its_place_on_the_page(page: str | None, address: str | None) -> None:
-    moved = replace(REPORT, misses=[replace(MOVE, query_id="q/1 é)")], links=Links(page=page))
+    moved = with_keys(REPORT, misses=[replace(MOVE, query_id="q/1 é)")], links=Links(page=page))
     assert view_of(moved).lost[0].address == address
 
 
@@ -264,7 +265,7 @@ def test_parts_are_ordered_by_what_they_lost_and_cut_at_ten() -> None:
         replace(ENGLISH, value=str(number), metrics={"recall@5": replace(IN_SEGMENT, delta=change)})
         for number, change in enumerate(changes)
     ]
-    found = view_of(replace(REPORT, segments=parts)).parts
+    found = view_of(with_keys(REPORT, segments=parts)).parts
     assert [row.tag.raw for row in found.rows] == ["lang:1", *(f"lang:{number}" for number in range(4, 13))]
     assert found.more == 3
     assert found.rows[0].values[0].text == "70.0% (−30.0 pp)"
@@ -277,9 +278,9 @@ def test_where_gates_correct_for_many_parts_these_have_their_intervals_and_no_pl
     judged = changed(RECALL, segment="lang:es", evidence=Evidence.PROVEN_HARM, confidence=0.9983, delta_ci=(-0.4, 0.1))
     judged = changed(judged, reasons=[Reason(ReasonKind.REGRESSION, corrected_for=3)])
     small = changed(judged, segment="lang:pt", too_small=True)
-    plain_rows = view_of(replace(REPORT, segments=parts)).parts.rows
+    plain_rows = view_of(with_keys(REPORT, segments=parts)).parts.rows
     assert {row.values[0].interval for row in plain_rows} == {"95%: −30.0 to −10.0 pp"}
-    rows = view_of(replace(REPORT, segments=parts, gates=[RECALL, judged, small])).parts.rows
+    rows = view_of(with_keys(REPORT, segments=parts, gates=[RECALL, judged, small])).parts.rows
     expected = {"lang:es": "for 3 languages at once: −40.0 to +10.0 pp", "lang:pt": "", "lang:en": ""}
     assert {row.tag.raw: row.values[0].interval for row in rows} == expected
 
@@ -302,7 +303,7 @@ def test_a_spark(values: list[float | None], drawn: str) -> None:
 
 def with_trend(*values: float | None) -> Report:
     points = [TrendPoint(date=f"2026-01-{day:02}", scores={"recall@5": value}) for day, value in enumerate(values, 1)]
-    return replace(REPORT, trend=points)
+    return with_keys(REPORT, trend=points)
 
 
 def test_the_last_ten_runs_are_one_line() -> None:

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 from tests.gate_rows import changed
 from tests.renderers.reports import RECALL, REPORT
+from tests.report_keys import with_keys
 
 from rankgate.model.report import Report
 from rankgate.model.values import Reason, ReasonKind, Verdict
@@ -28,7 +29,7 @@ def report(waived: Waived) -> Report:
         waived=waived,
         reasons=[Reason(ReasonKind.LOST, count=3, limit=1)],
     )
-    return replace(REPORT, verdict=Verdict.WARN, gates=[gate], problems=[], failures=[], warnings=[])
+    return with_keys(REPORT, verdict=Verdict.WARN, gates=[gate], problems=[], failures=[], warnings=[])
 
 
 WAIVED = Waived(by="alice", reason="the parser", issue="https://example.org/1", expires="2026-12-31", up_to=0.05)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.renderers.page import Page
 from tests.renderers.reports import REPORT
+from tests.report_keys import with_keys
 
 from rankgate.model.differences import COMPONENTS, Difference
 from rankgate.model.gold_changes import GoldChanges
@@ -39,7 +40,7 @@ def everything(report: Report) -> str:
 
 
 def report(*differences: Difference, gold: GoldChanges | None = None) -> Report:
-    return replace(REPORT, differences=list(differences), gold_changes=gold)
+    return with_keys(REPORT, differences=list(differences), gold_changes=gold)
 
 
 def changes(added: int | None = 0, removed: int | None = 0, relabelled: int | None = 0) -> GoldChanges:
@@ -155,10 +156,10 @@ def test_a_name_that_could_be_a_sentence_of_ours_is_quoted_wherever_it_stands(na
     ],
 )
 def test_the_gold_set_in_words(gold: GoldChanges | None, others: list[Difference], expected: str) -> None:
-    assert REPORT.queries is not None
+    assert REPORT.measured.queries is not None
     found = report(*others, gold=gold)
-    assert found.queries is not None
-    found = replace(found, queries=replace(found.queries, total=40))
+    assert found.measured.queries is not None
+    found = with_keys(found, queries=replace(found.measured.queries, total=40))
     assert differences_line(found, plain) == f"{BEGINNING}{expected}."
 
 
@@ -194,6 +195,6 @@ def test_text_of_the_inputs_is_only_ever_code(differences: list[Difference]) -> 
 @given(st.lists(DIFFERENCES, max_size=3))
 def test_a_terminal_gets_one_line_whatever_the_text(differences: list[Difference]) -> None:
     found = report(*differences)
-    without = everything(replace(found, differences=[]))
+    without = everything(with_keys(found, differences=[]))
     added = len(everything(found).splitlines()) - len(without.splitlines())
     assert added == bool(differences)

@@ -71,7 +71,8 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
         """The worst of the reports by `cases`, with what the pull request changed of the gate."""
         by_base, by_head = self.both(reports)
         report = worst_of(by_base, by_head, self._about(by_base, by_head, reports.get("brought")))
-        report = replace(report, notes=[*label_notes(self.inputs.labels, ACCEPT_CHANGE), *report.notes])
+        notes = [*label_notes(self.inputs.labels, ACCEPT_CHANGE), *report.remarks.notes]
+        report = replace(report, remarks=replace(report.remarks, notes=notes))
         report = with_other_code(_with_names(report, self.inputs, self.commits, self.trees))
         gate = self.commits.base or self.commits.head  # its own texts, where the base says nothing of them
         return published(report, gate.criteria.published) if gate else report
@@ -118,7 +119,7 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
             values_brought=_brings_values(commits, self.trees),
             run_brought=_brings_run(shared.inputs.run, self.trees),
             baseline_changed=brought.changed,
-            acceptances_changed=log_change(brought, by_run.anchor),
+            acceptances_changed=log_change(brought, by_run.changes.anchor),
             anchor=brought.anchor and brought.anchor.date,
             baseline_short=brought.short,
             baseline_verdict=of_brought.verdict if of_brought else None,

@@ -33,16 +33,13 @@ def worst_of(by_base: Report | None, by_head: Report, about: BaseSide) -> Report
     verdict = decides.verdict if blocks(decides.verdict) else worst([decides.verdict, *changed])
     if decides is not by_head:
         decides = _placed(decides, by_head)
-    return with_conclusion(
-        replace(
-            decides,
-            verdict=verdict,
-            failures=[*decides.failures, *failures],
-            warnings=[*warnings, *decides.warnings],
-            notes=[*notes_of(about), *decides.notes],
-            base=about,
-        )
+    remarks = replace(
+        decides.remarks,
+        failures=[*decides.remarks.failures, *failures],
+        warnings=[*warnings, *decides.remarks.warnings],
+        notes=[*notes_of(about), *decides.remarks.notes],
     )
+    return with_conclusion(replace(decides, verdict=verdict, remarks=remarks, base=about))
 
 
 def lower_gates(report: Report) -> int:
@@ -70,12 +67,12 @@ def _with_new_labels(by_base: Report, by_head: Report) -> Report:
 
     This pair of runs can be labelled on the head alone. The head's report, which fails by them, is the worse one then.
     """
-    old, new = by_base.traffic, by_head.traffic
+    old, new = by_base.measured.traffic, by_head.measured.traffic
     if old is None or new is None or (old.asked, old.changed, old.share) != (new.asked, new.changed, new.share):
         return by_base
     measured = {gate.place: gate for gate in by_head.gates if gate.over_traffic and gate.change.delta is not None}
     gates = [measured.get(gate.place, gate) if gate.lacks_labels else gate for gate in by_base.gates]
-    return replace(by_base, gates=gates, traffic=new)
+    return replace(by_base, gates=gates, measured=replace(by_base.measured, traffic=new))
 
 
 def _placed(by_base: Report, by_head: Report) -> Report:

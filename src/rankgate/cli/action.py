@@ -208,7 +208,7 @@ def _judged(job: Job) -> Report:
     if named.verdicts:  # whose place is this job's; the artifact has them beside the run
         command = [word for word in report.provenance.command if word not in ("--verdicts", named.verdicts)]
         report = replace(report, provenance=replace(report.provenance, command=command))
-    return replace(report, notes=[*report.notes, missing]) if missing else report
+    return report.with_notes(missing) if missing else report
 
 
 def _with_verdicts(job: Job, inputs: Inputs) -> tuple[Inputs, str]:

@@ -167,7 +167,7 @@ def record(arguments: argparse.Namespace) -> str | Sequence[Block]:
 
 def _with_anchor(candidate: Candidate) -> Record:
     """The record as it is accepted, with what it has to remember of small losses."""
-    return replace(candidate.record, anchor=(candidate.report and candidate.report.anchor) or msgspec.UNSET)
+    return replace(candidate.record, anchor=(candidate.report and candidate.report.changes.anchor) or msgspec.UNSET)
 
 
 def _candidate(arguments: argparse.Namespace) -> Candidate:
@@ -220,7 +220,7 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
             commit=commit,
             branch=branch,
             verdict=report.verdict if report else None,
-            scores={name: metric.value for name, metric in report.metrics.items()} if report else {},
+            scores={name: metric.value for name, metric in report.measured.metrics.items()} if report else {},
             packages=(packages_of(criteria.metrics()) if criteria else {}) or msgspec.UNSET,
             judge=report.provenance.judge if report else msgspec.UNSET,
         ),
@@ -348,7 +348,7 @@ def _small_losses(candidate: Candidate, *, new_anchor: bool) -> list[str]:
     if new_anchor:
         return ["small losses add up from this run on"]
     report = candidate.report
-    return [f"noted: {given_up_text(loss, report)}" for loss in report.given_up] if report else []
+    return [f"noted: {given_up_text(loss, report)}" for loss in report.changes.given_up] if report else []
 
 
 def _facts(candidate: Candidate) -> list[Block]:

@@ -39,7 +39,7 @@ from rankgate.metrics.scored_run import ScoredRun
 from rankgate.metrics.scoring import Tally
 from rankgate.model.base_ref import SHA
 from rankgate.model.differences import COMPONENTS
-from rankgate.model.report import BaselineSource, Provenance, Report, Source
+from rankgate.model.report import BaselineSource, Explanation, Measurements, Provenance, Remarks, Report, Source
 from rankgate.model.scores import Scores
 from rankgate.model.values import Gold, Ranking, Unit, Verdict
 from rankgate.model.wording import count_text, delta_points_text, delta_text, interval_text, size_text, value_text
@@ -165,9 +165,9 @@ def _report(
     report = Report(
         verdict=Verdict.NOT_JUDGED,
         summary=_summary(leading, pairs[leading]),
-        notes=[*_changes(pairs), *notes],
-        segments=by_tag(gold, plan.metrics, after.scores, before.scores, leading),
-        differences=run_differences(old_run.provenance, new_run.provenance),
+        remarks=Remarks(notes=[*_changes(pairs), *notes]),
+        measured=Measurements(segments=by_tag(gold, plan.metrics, after.scores, before.scores, leading)),
+        explanation=Explanation(differences=run_differences(old_run.provenance, new_run.provenance)),
         provenance=Provenance(
             rankgate=__version__,
             date="",

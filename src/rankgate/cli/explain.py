@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     _refuse_misfits(arguments)
     lexical = _lexical(arguments)  # before the check, so that nobody waits for one to hear of a misspelt corpus
     report = _report(arguments)
-    details = report.details
+    details = report.explanation.details
     if not isinstance(details, ReportDetails):
         raise RankgateError(report.problems)
     explained = _misses if arguments.query is None else _query

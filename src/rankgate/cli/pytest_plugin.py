@@ -67,7 +67,7 @@ class _Criteria(pytest.File):
             texts = [*(f"{one_line(reason.text)}." for reason in gate.decision.reasons), numbers]
             name = one_line(gate.name, 200) + (f"[{one_line(gate.segment, 200)}]" if gate.segment else "")
             yield self._test(name, gate.verdict, texts, gate.line)
-        reasons = [*report.failures, *report.warnings]
+        reasons = [*report.remarks.failures, *report.remarks.warnings]
         run = report.provenance.run.path if report.provenance.run else self.name
         texts = [one_line(report.summary), *(f"{one_line(text)}." for text in reasons)]
         yield self._test(f"check[{one_line(run, 200)}]", report.verdict, texts, None)

@@ -20,7 +20,8 @@ from rankgate.gates.acceptance import GateChange
 from rankgate.model.answers import UnjudgedKind
 from rankgate.model.calibration import Calibration
 from rankgate.model.gate_result import PARTS, GateResult
-from rankgate.model.report import JudgedValue, ReportFile
+from rankgate.model.report import JudgedValue
+from rankgate.model.report_text import file_type
 from rankgate.model.scores import Distribution
 from rankgate.model.values import Direction, Interval, Unit
 
@@ -57,7 +58,7 @@ _ACCEPTED = {"id": str, "added": bool, "accepted": bool, "record": Record, "chan
 _COMPARED = {"metrics": {"*": (_CHANGE, None)}, "queries": {"total": int, "missing_a": int, "missing_b": int}}
 # What each command prints by `--format json`.
 OUTPUTS: dict[str, Any] = {
-    "report": ReportFile,
+    "report": file_type(),
     "explain": (
         {"explains": Literal["query"], "query": QueryExplained},
         {"explains": Literal["misses"], "misses": Misses},

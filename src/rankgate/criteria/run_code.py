@@ -25,11 +25,12 @@ def with_code(report: Report, inputs: Inputs, criteria: Criteria) -> Report:
     """The report with what the run says of its code, by the files that lie here: it can only make a verdict worse."""
     run, baseline = report.provenance.run, report.provenance.baseline
     provenance = replace(report.provenance, run=_without_recording(run), baseline=_without_recording(baseline))
-    code = None
+    other_code = None
     if run is not None:
         branch = baseline.lineage.branch if baseline and baseline.lineage else None
-        code = code_of(run.about, baseline.about if baseline else {}, inputs, criteria, branch)
-    return replace(report, provenance=provenance, other_code=code or report.other_code)
+        other_code = code_of(run.about, baseline.about if baseline else {}, inputs, criteria, branch)
+    report = replace(report, provenance=provenance)
+    return replace(report, origin=replace(report.origin, other_code=other_code)) if other_code else report
 
 
 def code_of(

@@ -107,7 +107,7 @@ def diagnose_conclusion(
     metric = next((each for each in metrics if each.name == about.metric), None)
     gate = next((each for each in report.gates if each.place == (about.gate, about.segment)), None)
     if about.kind not in (*OF_GATES, ConclusionKind.LOST_PART) or metric is None:
-        return report.diagnosis
+        return report.explanation.diagnosis
     rows = [row for row, each in enumerate(gold.samples.values()) if in_segment(part_names(each), about.segment)]
     names = {candidate.query_ids[row] for row in rows}
     part = replace(gold, samples={query: sample for query, sample in gold.samples.items() if query in names})
@@ -116,7 +116,7 @@ def diagnose_conclusion(
         overall = next(each for each in report.gates if each.name == about.gate and each.segment is None)
         pairs = paired_scores(metric, now, before) if before else None
         if pairs is None:
-            return report.diagnosis
+            return report.explanation.diagnosis
         change = pairs.compared()
         gate = replace(
             overall,
@@ -126,8 +126,8 @@ def diagnose_conclusion(
         )
     row = gate if about.rule == "floor" else replace(gate, segment=None)
     findings = diagnose(part, metrics, [row], now, before, lists)
-    stale = [each for each in report.diagnosis if each.rule == STALE]
-    worse = len(report.losers_of(about.place)) if about.gate else 0
+    stale = [each for each in report.explanation.diagnosis if each.rule == STALE]
+    worse = len(report.changes.losers_of(about.place)) if about.gate else 0
     if not findings and before and about.rule != "floor" and worse > 1 and of_list(metric):
         findings = _counted(causes.case_of(row, metric, part, now, before))
     return [*_rising(report), *findings] or stale
@@ -135,7 +135,7 @@ def diagnose_conclusion(
 
 def _rising(report: Report) -> list[Diagnosis]:
     """Scores that rise in most lists of the run and did not in the baseline's, so that what is best may stand last."""
-    odd = report.oddities
+    odd = report.explanation.oddities
     if odd is None or odd.rising <= MIN_SHARE * odd.long_lists or odd.rising_before > MIN_SHARE * odd.rising:
         return []
     which = f"in all {odd.rising:,}" if odd.rising == odd.long_lists else f"in {odd.rising:,} of the {odd.long_lists:,}"

@@ -54,9 +54,10 @@ def explain_query(
 ) -> QueryExplained:
     """Gather what a report and its details know of one of its questions."""
     scores = list[Score]()
-    losses = report.answers.losses if report.answers else []
-    unsupported = report.answers.unsupported if report.answers else []
-    for name, metric in report.metrics.items():
+    answers = report.changes.answers
+    losses = answers.losses if answers else []
+    unsupported = answers.unsupported if answers else []
+    for name, metric in report.measured.metrics.items():
         before, now = question.values.get(name, (None, None))
         scores.append(
             Score(
@@ -143,7 +144,7 @@ def explain_misses(
     looked_at = [question for question in ordered if tag is None or tag in question.tags]
     wanted = MISSED if cause is None else (cause,)
     misses = [question for question in looked_at if question.cause in wanted]
-    instead = {} if details.ks else {move.query_id: move.instead for move in report.misses}
+    instead = {} if details.ks else {move.query_id: move.instead for move in report.changes.misses}
     listed: list[Miss] = []
     for each in sampled(misses, [each.cause for each in misses], limit):
         before, now = each.values.get(details.leading or "", (None, None))

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
-from msgspec.structs import replace
 
 from rankgate.base_ref.files import Tree
 from rankgate.baselines import is_remote
@@ -178,7 +177,7 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
                 flags["--verdicts"] = "../verdicts.jsonl"
             page = ["-o", str(self.pages / f"{pull.number}.html")] if self.pages else []
             report = _report(tree, folder / "report.json", [*page, *_words(flags)], more)
-            return replace(report, notes=[*report.notes, missing]) if missing else report
+            return report.with_notes(missing) if missing else report
 
     def _ask(self, tree: Path, judge: JudgeBlock, words: Sequence[str], more: Mapping[str, str]) -> str:
         """Let `rankgate judge` write verdicts.jsonl beside the tree; what was in the way, as a note, or nothing.

@@ -212,7 +212,8 @@ def _judged_as_asked(
     subject = at_base.subject(labelled, head, left.run, left.gold)
     labels = labels_now(client, context, settings, labelled, subject, queued=pull.number == QUEUE)
     report = at_base.judge(pull, left.run, head=head, labels=labels, gold=left.gold)
-    return replace(report, fork_runs="trusted", notes=[*report.notes, _OWN]), subject.text
+    report = replace(report, origin=replace(report.origin, fork_runs="trusted"))
+    return report.with_notes(_OWN), subject.text
 
 
 def _judged_by_base(
@@ -223,7 +224,7 @@ def _judged_by_base(
     labels = labels_now(client, work.context, settings, pull, subject)
     accepted_by = [each.by for each in labels if (each.name, each.standing) == (ACCEPT_RANKINGS, "counts")]
     report = at_base.judge(pull, left.run, accepted=bool(accepted_by))
-    notes = [*report.notes, *label_notes(labels, ACCEPT_RANKINGS)]
-    notes += [f"{code(by, 100)} has accepted these rankings." for by in accepted_by]
-    fork_runs = "trusted" if accepted_by else report.fork_runs
-    return replace(report, fork_runs=fork_runs, notes=notes), subject.text
+    if accepted_by:
+        report = replace(report, origin=replace(report.origin, fork_runs="trusted"))
+    accepted = [f"{code(by, 100)} has accepted these rankings." for by in accepted_by]
+    return report.with_notes(*label_notes(labels, ACCEPT_RANKINGS), *accepted), subject.text

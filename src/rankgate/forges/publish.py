@@ -109,7 +109,7 @@ def linked(report: Report, context: Context, settings: Settings) -> Report:
 
     The criteria lie where this job looks for them: in the check's commit, or where a fork's run was judged, the base.
     """
-    base = context.pull.base_sha if context.pull and report.untrusted_run and not report.base else None
+    base = context.pull.base_sha if context.pull and report.origin.untrusted_run and not report.base else None
     path = path_in_repository(report.provenance.criteria)
     known = path in (path_in_repository(settings.criteria), *DEFAULT_PATHS) and (base or context.sha)
     blob = f"{context.server_url}/{context.repository}/blob/{base or context.sha}/{quote(path or '')}"

@@ -50,8 +50,8 @@ def refusal(report: Report) -> str | None:
         return f"the run fails its gates: {short_headline(report)}"
     if report.verdict is Verdict.NOT_JUDGED:
         return f"the run could not be judged: {'; '.join(map(str, report.problems)) or report.summary}"
-    if report.other_code is not None:
-        return f"the run is not of this code: {code_text(report.other_code, str)}"
+    if report.origin.other_code is not None:
+        return f"the run is not of this code: {code_text(report.origin.other_code, str)}"
     # A waiver lets a change be merged; what is normal is said here.
     if any(gate.decision.waived for gate in report.gates):
         return f"the run violates a gate, which is waived: {short_headline(report)}"

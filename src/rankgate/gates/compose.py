@@ -30,12 +30,18 @@ from rankgate.model.gold_changes import GoldMark
 from rankgate.model.report import (
     NAMED,
     BaselineSource,
+    Explanation,
+    Measurements,
     MetricValue,
     Moved,
     Provenance,
     Queries,
+    Remarks,
     Report,
+    RunChanges,
+    RunOrigin,
     Source,
+    TrendPoint,
 )
 from rankgate.model.scores import Scores, Unfit
 from rankgate.model.values import CONFIDENCE, Gold, Verdict
@@ -53,7 +59,9 @@ _EMPTY_BASELINE = (
 )
 
 
-def compose(case: Case, evaluation: Evaluation, results: list[GateResult], changes: Changes) -> Report:
+def compose(
+    case: Case, evaluation: Evaluation, results: list[GateResult], changes: Changes, trend: Sequence[TrendPoint] = ()
+) -> Report:
     """Put the report together and conclude it; nothing is decided here but the worst of the verdicts.
 
     Args:
@@ -61,33 +69,16 @@ def compose(case: Case, evaluation: Evaluation, results: list[GateResult], chang
         evaluation: the scores.
         results: of all gates over the gold set.
         changes: what changed beside them.
+        trend: the last runs of the main branch.
     """
     inputs, criteria, gold = case.inputs, case.criteria, evaluation.gold
-    run, baseline = evaluation.run, evaluation.baseline
-    scores, baseline_scores = evaluation.scores, evaluation.baseline_scores
-    lists = (None, None) if inputs.verdict_alone else changes.lists.plain
-    metrics = criteria.metrics()
-    fingerprint = fingerprint_of(gold)
-    mark = mark_of(gold, fingerprint, by_query=False)
+    run, baseline = evaluation.run.run, evaluation.baseline.run if evaluation.baseline else None
+    mark = mark_of(gold, fingerprint_of(gold), by_query=False)
     facts = _facts(case, evaluation, results, changes, mark) if baseline else BaselineFacts()
-    overall = {each.metric: each for each in reversed(results) if each.segment is None}
-    rows_of_parts = [replace(overall[part.metric], segment=part.segment) for part in facts.lost_parts]
-    worse_questions, lowest_questions = losers(gold, [*results, *rows_of_parts], scores, baseline_scores)
-    blocking_age = criteria.baseline.max_age.severity == "error"
-    worse = sum(movement.worse for movement in changes.moved)
     traffic = _traffic(case, evaluation)
     waived = _waived(case, [*results, *(traffic.gates if traffic else [])])
-    report = Report(
-        verdict=Verdict.PASS,
-        summary="",
-        lost_parts=facts.lost_parts,
-        given_up=facts.given_up,
-        anchor=facts.anchor,
-        empties=empties_of(gold, scores, baseline_scores),
-        losers=worse_questions,
-        lowest=lowest_questions,
-        call=call_of(inputs, criteria, gold, run.run, baseline.run if baseline else None),
-        problems=_problems(results, criteria),
+    blocking_age = criteria.baseline.max_age.severity == "error"
+    remarks = Remarks(
         failures=facts.aged if blocking_age else [],
         warnings=[
             *facts.stale,
@@ -102,37 +93,83 @@ def compose(case: Case, evaluation: Evaluation, results: list[GateResult], chang
             *(traffic.notes if traffic else []),
             *waived.notes,
         ],
-        diagnosis=changes.findings,
-        gates=waived.gates,
-        waivers=waived.uses,
-        metrics={metric.name: _candidate_value(metric, scores, results) for metric in metrics},
-        baseline_metrics=_baseline_values(metrics, baseline_scores, results) if baseline_scores else {},
-        queries=_queries(gold, scores, baseline_scores),
+    )
+    measured = replace(
+        _measured(case, evaluation, results),
         segments=changes.segments,
+        traffic=traffic.traffic if traffic else None,
+        trend=list(trend),
+    )
+    lists = (None, None) if inputs.verdict_alone else changes.lists.plain
+    explanation = Explanation(
+        diagnosis=changes.findings,
         oddities=oddities_of(gold, criteria.match, lists),
-        misses=facts.misses,
-        moved=Moved(worse=worse, better=len(changes.moved) - worse) if baseline else None,
-        answers=_answers(results, metrics, scores, baseline_scores) if run.run.judge else None,
         gold_changes=facts.gold_changes,
         differences=facts.differences,
-        untrusted_run=inputs.untrusted_run,
-        fork_runs=criteria.fork_runs,
-        traffic=traffic.traffic if traffic else None,
+    )
+    report = Report(
+        verdict=Verdict.PASS,
+        summary="",
+        problems=_problems(results, criteria),
+        gates=waived.gates,
+        waivers=waived.uses,
+        remarks=remarks,
+        measured=measured,
+        changes=_run_changes(case, evaluation, results, changes, facts),
+        explanation=explanation,
+        origin=RunOrigin(untrusted_run=inputs.untrusted_run, fork_runs=criteria.fork_runs),
         provenance=Provenance(
             rankgate=__version__,
             date=inputs.date,
             criteria=criteria.name,
             gold=Source(path=gold.name, format=gold.format),
-            gold_fingerprint=fingerprint,
+            gold_fingerprint=mark.fingerprint,
             gold_queries_fingerprint=mark.queries_fingerprint,
-            run=Source(**_source(run.run)),
-            baseline=BaselineSource(**_source(baseline.run), lineage=baseline.run.lineage) if baseline else None,
-            depth=baseline.run.depth if baseline else None,
-            judge=run.run.judge or UNSET,
-            command=command_of(inputs, criteria, gold, run.run, baseline.run if baseline else None),
+            run=Source(**_source(run)),
+            baseline=BaselineSource(**_source(baseline), lineage=baseline.lineage) if baseline else None,
+            depth=baseline.depth if baseline else None,
+            judge=run.judge or UNSET,
+            command=command_of(inputs, criteria, gold, run, baseline),
         ),
+        call=call_of(inputs, criteria, gold, run, baseline),
     )
     return concluded(report)
+
+
+def _measured(case: Case, evaluation: Evaluation, results: Sequence[GateResult]) -> Measurements:
+    """The values of both runs, and how many questions and lists they are of."""
+    metrics = case.criteria.metrics()
+    gold, scores, baseline_scores = evaluation.gold, evaluation.scores, evaluation.baseline_scores
+    return Measurements(
+        metrics={metric.name: _candidate_value(metric, scores, results) for metric in metrics},
+        baseline_metrics=_baseline_values(metrics, baseline_scores, results) if baseline_scores else {},
+        queries=_queries(gold, scores, baseline_scores),
+        empties=empties_of(gold, scores, baseline_scores),
+    )
+
+
+def _run_changes(
+    case: Case, evaluation: Evaluation, results: Sequence[GateResult], changes: Changes, facts: BaselineFacts
+) -> RunChanges:
+    """The questions that moved, and what was lost that no gate decides."""
+    scores, baseline_scores = evaluation.scores, evaluation.baseline_scores
+    overall = {each.metric: each for each in reversed(results) if each.segment is None}
+    rows_of_parts = [replace(overall[part.metric], segment=part.segment) for part in facts.lost_parts]
+    worse_by_row, lowest_by_row = losers(evaluation.gold, [*results, *rows_of_parts], scores, baseline_scores)
+    worse = sum(movement.worse for movement in changes.moved)
+    answers = None
+    if evaluation.run.run.judge:
+        answers = _answers(results, case.criteria.metrics(), scores, baseline_scores)
+    return RunChanges(
+        misses=facts.misses,
+        moved=Moved(worse=worse, better=len(changes.moved) - worse) if evaluation.baseline else None,
+        answers=answers,
+        lost_parts=facts.lost_parts,
+        given_up=facts.given_up,
+        losers=worse_by_row,
+        lowest=lowest_by_row,
+        anchor=facts.anchor,
+    )
 
 
 def _facts(

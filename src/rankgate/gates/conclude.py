@@ -30,9 +30,10 @@ _LIMITS: dict[ReasonKind, Literal["floor", "drop"]] = {ReasonKind.THRESHOLD: "fl
 
 def concluded(report: Report) -> Report:
     """The report with the worst of all its verdicts, its conclusion, and the sentence of that."""
-    own = [Verdict.FAIL for _ in report.failures]
-    own += [Verdict.WARN for _ in (*report.warnings, *report.lost_parts, *report.given_up)]
-    own += [Verdict.WARN] * (report.other_code is not None)
+    remarks, changes = report.remarks, report.changes
+    own = [Verdict.FAIL for _ in remarks.failures]
+    own += [Verdict.WARN for _ in (*remarks.warnings, *changes.lost_parts, *changes.given_up)]
+    own += [Verdict.WARN] * (report.origin.other_code is not None)
     own += [_empty_verdict(report)]
     judged = replace(report, verdict=worst([*(gate.verdict for gate in report.gates), *own]))
     return with_conclusion(judged)
@@ -46,7 +47,7 @@ def with_conclusion(report: Report) -> Report:
 
 def with_other_code(report: Report) -> Report:
     """The report of a run that is not of this code warns at least, and concludes so; any other as it is."""
-    if report.other_code is None:
+    if report.origin.other_code is None:
         return report
     return with_conclusion(replace(report, verdict=worst([report.verdict, Verdict.WARN])))
 
@@ -54,7 +55,7 @@ def with_other_code(report: Report) -> Report:
 def conclude(report: Report) -> Conclusion:
     """What the report's verdict says."""
     found = next(filter(None, (make(report) for make in _MAKERS)))
-    shares = traffic_share(report.traffic)
+    shares = traffic_share(report.measured.traffic)
     return replace(found, next=next_command(report, found), accept=accept_command(report, found), traffic=shares)
 
 
@@ -72,8 +73,9 @@ def traffic_share(traffic: Traffic | None) -> TrafficShare | None:
 
 
 def _empty_verdict(report: Report) -> Verdict:
-    if not report.empties or not report.empties.nearly_all:
-        return Verdict.WARN if report.empties and report.empties.warns else Verdict.PASS
+    empties = report.measured.empties
+    if not empties or not empties.nearly_all:
+        return Verdict.WARN if empties and empties.warns else Verdict.PASS
     return Verdict.FAIL if any(gate.severity == "error" for gate in report.gates) else Verdict.WARN
 
 
@@ -91,7 +93,7 @@ def _not_judged(report: Report) -> Conclusion | None:
 
 
 def _empty(report: Report) -> Conclusion | None:
-    found = report.empties
+    found = report.measured.empties
     if not found or not found.nearly_all:
         return None
     counts = {"empty": found.empty, "total": found.total, "absent": found.absent}
@@ -99,7 +101,7 @@ def _empty(report: Report) -> Conclusion | None:
 
 
 def _failure(report: Report) -> Conclusion | None:
-    if not report.failures or any(each.verdict is Verdict.FAIL for each in report.gates):
+    if not report.remarks.failures or any(each.verdict is Verdict.FAIL for each in report.gates):
         return None
     return Conclusion(kind=ConclusionKind.FAILURE)
 
@@ -109,11 +111,12 @@ def _gate_fails(report: Report) -> Conclusion | None:
 
 
 def _other_code(report: Report) -> Conclusion | None:
-    return Conclusion(kind=ConclusionKind.OTHER_CODE) if report.other_code else None
+    return Conclusion(kind=ConclusionKind.OTHER_CODE) if report.origin.other_code else None
 
 
 def _empty_segment(report: Report) -> Conclusion | None:
-    segments = report.empties.segments if report.empties else {}
+    empties = report.measured.empties
+    segments = empties.segments if empties else {}
     if not segments:
         return None
     name = max(segments, key=lambda each: segments[each][0])
@@ -122,10 +125,11 @@ def _empty_segment(report: Report) -> Conclusion | None:
 
 
 def _lost_part(report: Report) -> Conclusion | None:
-    if not report.lost_parts:
+    lost_parts = report.changes.lost_parts
+    if not lost_parts:
         return None
-    first = report.lost_parts[0]
-    others = {each.segment for each in report.lost_parts} - {first.segment}
+    first = lost_parts[0]
+    others = {each.segment for each in lost_parts} - {first.segment}
     elsewhere = _by_other_keys(first.segment, others)
     counts = {
         "pairs": first.n,
@@ -156,15 +160,15 @@ def _gate_warns(report: Report) -> Conclusion | None:
 
 
 def _given_up(report: Report) -> Conclusion | None:
-    if not report.given_up:
+    if not report.changes.given_up:
         return None
-    first = report.given_up[0]
+    first = report.changes.given_up[0]
     counts = {"pairs": first.n, "steps": first.steps}
     return replace(_of_loss(report, ConclusionKind.GIVEN_UP, first), limit=first.limit, counts=counts)
 
 
 def _warning(report: Report) -> Conclusion | None:
-    return Conclusion(kind=ConclusionKind.WARNING) if report.warnings else None
+    return Conclusion(kind=ConclusionKind.WARNING) if report.remarks.warnings else None
 
 
 def _no_baseline(report: Report) -> Conclusion | None:
@@ -326,7 +330,7 @@ def _beside(report: Report, gate: GateResult, rows: Sequence[GateResult]) -> dic
     failing = {each.segment for each in rows if each.segment not in (None, gate.segment)}
     elsewhere = _by_other_keys(gate.segment, failing)
     others = {each.name for each in rows} - {gate.name}
-    own = report.losers_of(gate.place)
+    own = report.changes.losers_of(gate.place)
     shared = {name for name in others if all(_one_cause(report, gate, each) for each in rows if each.name == name)}
     return {
         "questions": gate.measured.n,
@@ -353,7 +357,7 @@ def _one_cause(report: Report, first: GateResult, gate: GateResult) -> bool:
     """Whether nearly all questions that got worse by this row did so by the named one, or both lack verdicts."""
     if first.lacks_verdicts and gate.lacks_verdicts:
         return True
-    own, worse = report.losers_of(first.place), report.losers_of(gate.place)
+    own, worse = report.changes.losers_of(first.place), report.changes.losers_of(gate.place)
     return bool(worse) and len(set(worse) & set(own)) >= ONE_CAUSE * len(worse)
 
 

@@ -24,7 +24,7 @@ def with_details(report: Report, inputs: Inputs, evaluation: Evaluation, leading
     state is the corpus's or the other's.
     """
     scores, baseline_scores = evaluation.scores, evaluation.baseline_scores
-    measured = (evaluation.gold, evaluation.plan.metrics, leading, report.segments, scores, baseline_scores)
+    measured = (evaluation.gold, evaluation.plan.metrics, leading, report.measured.segments, scores, baseline_scores)
     details = details_of(*measured, depth=depth, named=inputs.leading is not None, gates=report.gates)
     details = replace(details, order=worst_rows(details, violated_segments(report.gates)))
     if inputs.texts:
@@ -35,7 +35,7 @@ def with_details(report: Report, inputs: Inputs, evaluation: Evaluation, leading
         old = texts_of(evaluation.baseline, wanted) if evaluation.baseline else {}
         corpus = _corpus_texts(inputs.corpus, wanted) if inputs.corpus else {}
         details = replace(details, texts=({**new, **corpus, **old}, {**old, **corpus, **new}))
-    return replace(report, details=details)
+    return replace(report, explanation=replace(report.explanation, details=details))
 
 
 def _corpus_texts(corpus: str, wanted: Collection[str]) -> dict[str, str]:

@@ -24,7 +24,8 @@ def next_command(report: Report, found: Conclusion) -> list[str]:
     if any(gate.over_traffic for gate in report.gates if gate.place == found.place):
         return ["rankgate", "check", *elsewhere, *_given(call, "gold", "run", "baseline"), "-o", PAGE]
     run = report.provenance.run.path if report.provenance.run else None
-    first = report.empties.first if report.empties else None
+    empties = report.measured.empties
+    first = empties.first if empties else None
     question = _question(report, found)
     words: list[str] = []
     if any(problem.kind is ProblemKind.NOT_RECORDED for problem in report.problems):
@@ -38,7 +39,7 @@ def next_command(report: Report, found: Conclusion) -> list[str]:
         place = _given(call, "baseline") if call.store else ["--to", "baseline"]
         words = ["baseline", "accept", *place, *elsewhere, *_given(call, "gold", "run")]
     elif found.kind is ConclusionKind.GIVEN_UP:
-        words = ["compare", report.given_up[0].anchor, *([run] if run else []), *_store(report)]
+        words = ["compare", report.changes.given_up[0].anchor, *([run] if run else []), *_store(report)]
     elif found.rule == "other" and _lacks_verdicts(report, found):
         words = _judged(report, call)
     elif question is not None and found.kind is not ConclusionKind.NOT_JUDGED:
@@ -55,11 +56,12 @@ def _question(report: Report, found: Conclusion) -> str | None:
     named = next(
         (gate.decision.queries for gate in report.gates if found.rule == "other" and gate.place == found.place), []
     )
-    worse = report.losers_of(found.place)
-    in_order = [move.query_id for move in report.misses if move.query_id in worse]  # as every output lists them
+    changes = report.changes
+    worse = changes.losers_of(found.place)
+    in_order = [move.query_id for move in changes.misses if move.query_id in worse]  # as every output lists them
     question = next(iter([*named, *in_order, *worse]), None)
     if question is None and found.rule == "floor" and found.place:
-        return report.lowest.get(found.place)
+        return changes.lowest.get(found.place)
     return question
 
 

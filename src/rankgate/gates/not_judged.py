@@ -10,7 +10,7 @@ from rankgate import __version__
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import Problem, ProblemKind
 from rankgate.gates.conclude import with_conclusion
-from rankgate.model.report import BaselineSource, Provenance, Report, Source
+from rankgate.model.report import BaselineSource, Provenance, Report, RunOrigin, Source
 from rankgate.model.values import Verdict
 
 ISSUES = "https://github.com/rankgate/rankgate/issues"
@@ -26,9 +26,14 @@ def not_judged(inputs: Inputs, problems: Sequence[Problem]) -> Report:
     provenance = Provenance(
         rankgate=__version__, date=inputs.date, criteria=inputs.criteria, gold=gold, run=run, baseline=baseline
     )
-    verdict, untrusted = Verdict.NOT_JUDGED, inputs.untrusted_run
     return with_conclusion(
-        Report(verdict=verdict, summary="", problems=list(problems), untrusted_run=untrusted, provenance=provenance)
+        Report(
+            verdict=Verdict.NOT_JUDGED,
+            summary="",
+            problems=list(problems),
+            origin=RunOrigin(untrusted_run=inputs.untrusted_run),
+            provenance=provenance,
+        )
     )
 
 

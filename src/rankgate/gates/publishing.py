@@ -19,25 +19,33 @@ def published(report: Report, texts: Published) -> Report:
     """
     if texts == "full":
         return report
-    report = replace(report, traffic=report.traffic and _by_id(report.traffic, documents=texts != "numbers"))
+    traffic = report.measured.traffic
+    if traffic is not None:
+        traffic = _by_id(traffic, documents=texts != "numbers")
+        report = replace(report, measured=replace(report.measured, traffic=traffic))
     if texts == "gold":
         return report
-    answers = report.answers and replace(
-        report.answers,
-        losses=[_without_texts(loss) for loss in report.answers.losses],
-        unsupported=[_unquoted(each) for each in report.answers.unsupported],
-    )
-    details = report.details
+    misses = [replace(move, question=None) for move in report.changes.misses]
+    if texts == "numbers":
+        misses = [replace(move, documents=_numbered(move.documents)) for move in misses]
+    answers = report.changes.answers
+    if answers is not None:
+        losses = [_without_texts(loss) for loss in answers.losses]
+        answers = replace(answers, losses=losses, unsupported=[_unquoted(each) for each in answers.unsupported])
+    oddities = report.explanation.oddities
+    if oddities is not None and texts == "numbers":
+        oddities = replace(oddities, examples=[], spellings=[])
+    details = report.explanation.details
     if details is not None:
         questions = [replace(each, question=None) for each in details.questions]
         if texts == "numbers":
             questions = [replace(each, expected=tuple(_numbered(each.expected))) for each in questions]
         details = replace(details, questions=tuple(questions), texts=({}, {}))
-    misses, odd = [replace(move, question=None) for move in report.misses], report.oddities
-    if texts == "numbers":
-        misses = [replace(move, documents=_numbered(move.documents)) for move in misses]
-        odd = odd and replace(odd, examples=[], spellings=[])
-    return replace(report, misses=misses, answers=answers, details=details, oddities=odd)
+    return replace(
+        report,
+        changes=replace(report.changes, misses=misses, answers=answers),
+        explanation=replace(report.explanation, oddities=oddities, details=details),
+    )
 
 
 def _numbered(documents: Sequence[Expected]) -> list[Expected]:

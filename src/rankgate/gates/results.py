@@ -118,4 +118,5 @@ def with_diagnosis(report: Report, evaluation: Evaluation, changes: Changes) -> 
 
     gold, metrics = evaluation.gold, evaluation.plan.metrics
     scores, baseline = evaluation.scores, evaluation.baseline_scores
-    return replace(report, diagnosis=diagnose_conclusion(report, gold, metrics, scores, baseline, changes.lists))
+    diagnosis = diagnose_conclusion(report, gold, metrics, scores, baseline, changes.lists)
+    return replace(report, explanation=replace(report.explanation, diagnosis=diagnosis))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
 from rankgate.errors import shown
 from rankgate.model.answer_losses import NoVerdicts
 from rankgate.model.answers import GateJudge
+from rankgate.model.parts import Parts
 from rankgate.model.scores import Exact
 from rankgate.model.values import (
     Direction,
@@ -238,28 +239,10 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 # The values of a result that report.json has no key for: it has their keys beside the others.
-PARTS: Mapping[str, type[msgspec.Struct]] = {
+PARTS: Parts = {
     "measured": MeasuredValue,
     "change": MeasuredChange,
     "limits": GateLimits,
     "evidence": GateEvidence,
     "decision": GateDecision,
 }
-
-
-def to_row(gate: GateResult) -> dict[str, Any]:
-    """A result by the keys of report.json; their values are those of the result, not copies."""
-    row = msgspec.structs.asdict(gate)
-    parts = [row.pop(name) for name in PARTS]  # all of them first: the part `evidence` has the name of a limit's key
-    for part in parts:
-        row |= msgspec.structs.asdict(part)
-    return row
-
-
-def in_parts(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys of a row in the parts that have them, as `GateResult` is converted from."""
-    result = dict(row)
-    parts = {
-        name: {key: result.pop(key) for key in part.__struct_fields__ if key in result} for name, part in PARTS.items()
-    }
-    return result | parts

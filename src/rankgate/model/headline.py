@@ -96,19 +96,19 @@ def _without_result(topic: Topic, whose: str = "") -> str:
 
 
 def _failure(topic: Topic) -> str:
-    return f"{topic.report.failures[0]}."
+    return f"{topic.report.remarks.failures[0]}."
 
 
 def _warning(topic: Topic) -> str:
-    return f"{topic.report.warnings[0]}."
+    return f"{topic.report.remarks.warnings[0]}."
 
 
 def _given_up(topic: Topic) -> str:
-    return f"{given_up_text(topic.report.given_up[0], topic.report)}."
+    return f"{given_up_text(topic.report.changes.given_up[0], topic.report)}."
 
 
 def _other_code(topic: Topic) -> str:
-    return f"{code_text(topic.report.other_code, topic.text)}."
+    return f"{code_text(topic.report.origin.other_code, topic.text)}."
 
 
 def _no_baseline(topic: Topic) -> str:
@@ -157,14 +157,14 @@ def headline_gate(report: Report) -> GateResult | None:
 
 def other_sentences(report: Report, name: Spell = plain_name, text: Spell = plain_text) -> list[tuple[Verdict, str]]:
     """What failed or warned and is no gate's, without what the conclusion says; without full stops."""
-    kind = report.conclusion.kind
+    kind, remarks, changes = report.conclusion.kind, report.remarks, report.changes
     warnings: list[str] = []
-    if report.other_code and kind is not ConclusionKind.OTHER_CODE:
-        warnings.append(code_text(report.other_code, text))
-    warnings += parts_texts(report.lost_parts[kind is ConclusionKind.LOST_PART :], name)
-    warnings += [given_up_text(loss, report) for loss in report.given_up[kind is ConclusionKind.GIVEN_UP :]]
-    warnings += report.warnings[kind is ConclusionKind.WARNING :]
-    failures = report.failures[kind is ConclusionKind.FAILURE :]
+    if report.origin.other_code and kind is not ConclusionKind.OTHER_CODE:
+        warnings.append(code_text(report.origin.other_code, text))
+    warnings += parts_texts(changes.lost_parts[kind is ConclusionKind.LOST_PART :], name)
+    warnings += [given_up_text(loss, report) for loss in changes.given_up[kind is ConclusionKind.GIVEN_UP :]]
+    warnings += remarks.warnings[kind is ConclusionKind.WARNING :]
+    failures = remarks.failures[kind is ConclusionKind.FAILURE :]
     return [*((Verdict.FAIL, each) for each in failures), *((Verdict.WARN, each) for each in warnings)]
 
 

@@ -130,7 +130,7 @@ def _uncompared(topic: Topic) -> str:
     value = row.measured.value if row is not None else None
     paired_value = row.change.paired_value if row is not None else None
     if row is not None and _left_out(topic) and value is not None and paired_value is not None:
-        queries = topic.report.queries
+        queries = topic.report.measured.queries
         state = "not in the baseline" if queries is not None and queries.new else "not compared"
         count = row.measured.n - row.change.n_pairs
         text = count_text(count, f"question is {state}", f"questions are {state}")
@@ -138,7 +138,7 @@ def _uncompared(topic: Topic) -> str:
             text = f" {text}."
         else:
             text = f" With all {row.measured.n:,} it is {value_text(value, row.unit)}: {text}."
-    changes = topic.report.gold_changes
+    changes = topic.report.explanation.gold_changes
     if changes is not None and changes.removed:
         are = count_text(changes.removed, "question of the baseline is", "questions of the baseline are")
         text += f" {are} no longer in the gold set."

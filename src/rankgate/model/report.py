@@ -1,13 +1,13 @@
-"""`report.json`: everything that a renderer or the bot needs, so that neither ever scores."""
+"""A report: everything that a renderer or the bot needs, so that neither ever scores."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import msgspec
 from msgspec import Meta
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
 from rankgate.errors import Problem, redacted
 from rankgate.model.answer_losses import AnswerChanges
@@ -19,12 +19,12 @@ from rankgate.model.differences import Difference
 from rankgate.model.gate_result import GateResult
 from rankgate.model.gold_changes import GoldChanges
 from rankgate.model.lineage import AnchorMark, Lineage
+from rankgate.model.parts import Parts
 from rankgate.model.scores import Distribution
 from rankgate.model.traffic import Traffic
 from rankgate.model.values import Direction, Interval, Unit, Verdict
 from rankgate.model.waiver_use import WaiverUse
 
-SCHEMA_VERSION = 2
 Row = tuple[str, str | None]  # of a report: a gate and a segment, None for all questions
 BARE_TAG = "tag"  # the dimension of tags without a key
 NAMED = 3  # ids beside a count, or in place of what a question lost
@@ -254,49 +254,73 @@ class Links(msgspec.Struct, frozen=True, kw_only=True):
     criteria: str | None = None
 
 
-class ReportFile(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole of `report.json`."""
+class Remarks(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be told beside the gates, in sentences."""
 
-    schema_version: Annotated[int, Meta(description="A higher number is refused.")] = SCHEMA_VERSION
-    verdict: Annotated[Verdict, Meta(description="The worst of all that is judged.")]
-    summary: Annotated[str, Meta(description="The sentence of `conclusion`.")]
-    conclusion: Annotated[Conclusion, Meta(description="What the reader is told first.")] = NO_CONCLUSION
-    problems: Annotated[list[Problem], Meta(description="Why nothing could be judged.")] = []
     failures: Annotated[list[str], Meta(description="Reasons to fail that no gate has.")] = []
     warnings: Annotated[list[str], Meta(description="Reasons to warn that no gate has.")] = []
     notes: Annotated[list[str], Meta(description="What every reader of the verdict should know.")] = []
     fine_print: Annotated[list[str], Meta(description="Empty but in reports of earlier releases.")] = []
-    diagnosis: Annotated[list[Diagnosis], Meta(description="Where to look, the first entry first.")] = []
-    oddities: Annotated[Oddities | None, Meta(description="What is suspicious in the lists.")] = None
-    gates: Annotated[list[GateResult], Meta(description="Each gate's decision, and each segment's.")] = []
-    waivers: Annotated[list[WaiverUse], Meta(description="What is waived.")] = []
+
+
+class Measurements(msgspec.Struct, frozen=True, kw_only=True):
+    """What was measured, and over how many questions."""
+
+    metrics: Annotated[Mapping[str, MetricValue], Meta(description="Values of the run.")] = {}
+    baseline_metrics: Annotated[Mapping[str, MetricValue], Meta(description="Values of the baseline.")] = {}
+    segments: Annotated[list[Segment], Meta(description="Values by tag.")] = []
+    queries: Annotated[Queries | None, Meta(description="How many questions, and what became of them.")] = None
+    empties: Annotated[Empties | None, Meta(description="Lists that are empty or absent.")] = None
+    traffic: Annotated[Traffic | None, Meta(description="Questions without labels.")] = None
+    trend: Annotated[list[TrendPoint], Meta(description="The last runs of the main branch, oldest first.")] = []
+
+
+class RunChanges(msgspec.Struct, frozen=True, kw_only=True):
+    """Which questions, answers and parts got better or worse than before.
+
+    Three are known to the check alone: `losers` has by `GateResult.place` the questions that got worse, the worst
+    first, `lowest` one with the lowest value, and `anchor` is what the acceptance of the run has to remember of
+    `given_up`.
+    """
+
+    misses: Annotated[
+        list[Movement], Meta(description="The questions that changed most, with ranks before and now.")
+    ] = []
+    moved: Annotated[Moved | None, Meta(description="How many questions got worse and better.")] = None
+    answers: Annotated[AnswerChanges | None, Meta(description="What became of judged answers.")] = None
     lost_parts: Annotated[
         list[PartLoss], Meta(description="Parts of the questions that lost what the rest did not, the most first.")
     ] = []
     given_up: Annotated[
         list[GivenUp], Meta(description="What small losses, accepted one by one, add up to, the worst first.")
     ] = []
-    empties: Annotated[Empties | None, Meta(description="Lists that are empty or absent.")] = None
-    metrics: Annotated[Mapping[str, MetricValue], Meta(description="Values of the run.")] = {}
-    baseline_metrics: Annotated[Mapping[str, MetricValue], Meta(description="Values of the baseline.")] = {}
-    queries: Annotated[Queries | None, Meta(description="How many questions, and what became of them.")] = None
-    segments: Annotated[list[Segment], Meta(description="Values by tag.")] = []
-    misses: Annotated[
-        list[Movement], Meta(description="The questions that changed most, with ranks before and now.")
-    ] = []
-    moved: Annotated[Moved | None, Meta(description="How many questions got worse and better.")] = None
-    answers: Annotated[AnswerChanges | None, Meta(description="What became of judged answers.")] = None
+    losers: Mapping[Row, list[str]] = {}
+    lowest: Mapping[Row, str] = {}
+    anchor: AnchorMark | None = None
+
+    def losers_of(self, row: Row | None) -> list[str]:
+        """The questions that got worse by a row, the worst first; none where that is not known."""
+        return [] if row is None else self.losers.get(row, [])
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """What may explain the numbers; `details` are for pages, where they were asked for, and stay out of the file."""
+
+    diagnosis: Annotated[list[Diagnosis], Meta(description="Where to look, the first entry first.")] = []
+    oddities: Annotated[Oddities | None, Meta(description="What is suspicious in the lists.")] = None
     gold_changes: Annotated[GoldChanges | None, Meta(description="What differs from the baseline's gold set.")] = None
     differences: Annotated[list[Difference], Meta(description="What else differs from the baseline.")] = []
-    base: Annotated[BaseSide | None, Meta(description="Both verdicts, and what the pull request changed.")] = None
-    other_code: Annotated[OtherCode | None, Meta(description="Why the run is not of this code.")] = None
-    traffic: Annotated[Traffic | None, Meta(description="Questions without labels.")] = None
+    details: ReportDetails | None = None
+
+
+class RunOrigin(msgspec.Struct, frozen=True, kw_only=True):
+    """Who supplied the run, whether that counts, and of which code it is."""
+
     untrusted_run: Annotated[bool, Meta(description="Whether a pull request supplied the rankings.")] = False
     fork_runs: Annotated[
         Literal["untrusted", "trusted"], Meta(description="Whether a pass on such rankings counts.")
     ] = "untrusted"
-    trend: Annotated[list[TrendPoint], Meta(description="The last runs of the main branch, oldest first.")] = []
-    provenance: Annotated[Provenance, Meta(description="What was compared with what, and the command for it.")]
+    other_code: Annotated[OtherCode | None, Meta(description="Why the run is not of this code.")] = None
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
@@ -312,30 +336,49 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     store: bool = False
 
 
-class Report(ReportFile, frozen=True, kw_only=True):
-    """What is in `report.json`, and beside it `details` for pages, where they were asked for, and the job's `links`.
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """What a check concludes, and what it rests on.
 
-    `losers` has by `GateResult.place` the questions that got worse, the worst first, and `lowest` one with the lowest
-    value. `anchor` is what the acceptance of the run has to remember of small losses, `call` what the check was called
-    with.
+    `links` are the job's, and `call` is what the check was called with. `report.json` has neither; it has the keys of
+    the parts beside the others (`report_text`).
     """
 
-    details: ReportDetails | None = None
-    links: Links | None = None
-    losers: Mapping[Row, list[str]] = {}
-    lowest: Mapping[Row, str] = {}
-    anchor: AnchorMark | None = None
+    verdict: Annotated[Verdict, Meta(description="The worst of all that is judged.")]
+    summary: Annotated[str, Meta(description="The sentence of `conclusion`.")]
+    conclusion: Annotated[Conclusion, Meta(description="What the reader is told first.")] = NO_CONCLUSION
+    problems: Annotated[list[Problem], Meta(description="Why nothing could be judged.")] = []
+    gates: Annotated[list[GateResult], Meta(description="Each gate's decision, and each segment's.")] = []
+    waivers: Annotated[list[WaiverUse], Meta(description="What is waived.")] = []
+    remarks: Remarks = msgspec.field(default_factory=Remarks)
+    measured: Measurements = msgspec.field(default_factory=Measurements)
+    changes: RunChanges = msgspec.field(default_factory=RunChanges)
+    explanation: Explanation = msgspec.field(default_factory=Explanation)
+    base: Annotated[BaseSide | None, Meta(description="Both verdicts, and what the pull request changed.")] = None
+    origin: RunOrigin = msgspec.field(default_factory=RunOrigin)
+    provenance: Annotated[Provenance, Meta(description="What was compared with what, and the command for it.")]
     call: Call | None = None
+    links: Links | None = None
 
     @property
     def warns_beside(self) -> bool:
         """Whether there is anything to warn of that no gate has."""
-        empty = self.empties is not None and self.empties.warns
-        return bool(self.warnings or self.lost_parts or self.given_up or self.other_code or empty)
+        empties = self.measured.empties
+        losses = self.changes.lost_parts or self.changes.given_up
+        return bool(self.remarks.warnings or losses or self.origin.other_code or (empties and empties.warns))
 
-    def losers_of(self, row: Row | None) -> list[str]:
-        """The questions that got worse by a row, the worst first; none where that is not known."""
-        return [] if row is None else self.losers.get(row, [])
+    def with_notes(self, *notes: str) -> Self:
+        """The report with further notes, after those that it has."""
+        return replace(self, remarks=replace(self.remarks, notes=[*self.remarks.notes, *notes]))
+
+
+# What of a report are parts, whose keys report.json has beside the others.
+REPORT_PARTS: Parts = {
+    "remarks": Remarks,
+    "measured": Measurements,
+    "changes": RunChanges,
+    "explanation": Explanation,
+    "origin": RunOrigin,
+}
 
 
 Published = Literal["full", "gold", "ids", "numbers"]

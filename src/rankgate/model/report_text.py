@@ -2,26 +2,79 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from functools import cache
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 from msgspec.structs import replace
 
 from rankgate.errors import bad_input
 from rankgate.model.details import sampled
-from rankgate.model.gate_result import PARTS, GateResult, in_parts, to_row
+from rankgate.model.gate_result import PARTS, GateResult
+from rankgate.model.parts import in_parts, to_row
 from rankgate.model.reasons import sentences
-from rankgate.model.report import SCHEMA_VERSION, Report, ReportFile
+from rankgate.model.report import REPORT_PARTS, Report
 from rankgate.model.values import ReasonKind
 
+SCHEMA_VERSION = 2
+# Of the file after its version, in their order; other fields of a report are not in it.
+KEYS = (
+    "verdict",
+    "summary",
+    "conclusion",
+    "problems",
+    "failures",
+    "warnings",
+    "notes",
+    "fine_print",
+    "diagnosis",
+    "oddities",
+    "gates",
+    "waivers",
+    "lost_parts",
+    "given_up",
+    "empties",
+    "metrics",
+    "baseline_metrics",
+    "queries",
+    "segments",
+    "misses",
+    "moved",
+    "answers",
+    "gold_changes",
+    "differences",
+    "base",
+    "other_code",
+    "traffic",
+    "untrusted_run",
+    "fork_runs",
+    "trend",
+    "provenance",
+)
 MAX_LOSSES = 50  # answers that got worse, and those that are not faithful
+
+
+@cache
+def file_type() -> type[msgspec.Struct]:
+    """The fields of a report and of its parts that the file has, in one object."""
+    kinds: list[type[msgspec.Struct]] = [Report, *REPORT_PARTS.values()]
+    known = {field.name: field for kind in kinds for field in msgspec.structs.fields(kind)}
+    version = Annotated[int, Meta(description="A higher number is refused.")]
+    fields: list[tuple[str, Any, Any]] = [("schema_version", version, SCHEMA_VERSION)]
+    for key in KEYS:
+        absent = {"default": known[key].default, "default_factory": known[key].default_factory}
+        fields.append((key, known[key].type, msgspec.field(**absent)))
+    about = {"__doc__": "The whole of `report.json`."}
+    return msgspec.defstruct("ReportFile", fields, namespace=about, frozen=True, kw_only=True)
 
 
 def encode_report(report: Report) -> str:
     """The report as indented JSON, keys in a fixed order, ending in a newline; without what is not of the file."""
     written = file_keys(with_texts(report))
-    written["gates"] = [to_row(gate) for gate in written["gates"]]
-    if answers := report.answers:
+    written["gates"] = [to_row(gate, PARTS) for gate in written["gates"]]
+    if answers := report.changes.answers:
         losses = sampled(answers.losses, [loss.stage for loss in answers.losses], MAX_LOSSES)
         unsupported = answers.unsupported[:MAX_LOSSES]
         written["answers"] = replace(answers, losses=losses, unsupported=unsupported)
@@ -49,19 +102,28 @@ def decode_report(data: bytes, name: str) -> Report:
         rows = document.get("gates")
         if isinstance(rows, list):
             document["gates"] = [_gate(row, version, name, f"gates[{index}]") for index, row in enumerate(rows)]
-        report = msgspec.convert(document, type=ReportFile)
+        file = msgspec.convert(document, type=file_type())
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise bad_input(f"not a rankgate report: {error}", file=name) from error
+    report = report_of({key: getattr(file, key) for key in KEYS})
     gates: list[GateResult] = []
     for gate in report.gates:  # the sentences were written for others
         reasons = [each if each.kind is ReasonKind.TEXT else replace(each, text="") for each in gate.decision.reasons]
         gates.append(replace(gate, decision=replace(gate.decision, reasons=reasons)))
-    return Report(**file_keys(replace(report, schema_version=SCHEMA_VERSION, gates=gates)))
+    return replace(report, gates=gates)
 
 
-def file_keys(report: ReportFile) -> dict[str, Any]:
+def file_keys(report: Report) -> dict[str, Any]:
     """What `report.json` holds of it by its keys; nothing that only the process of a check knows."""
-    return {name: getattr(report, name) for name in ReportFile.__struct_fields__}
+    row = to_row(report, REPORT_PARTS)
+    return {"schema_version": SCHEMA_VERSION} | {key: row[key] for key in KEYS}
+
+
+def report_of(keys: Mapping[str, Any]) -> Report:
+    """A report of these keys, which its parts take up."""
+    values = in_parts(keys, REPORT_PARTS)
+    parts = {name: part(**values[name]) for name, part in REPORT_PARTS.items()}
+    return Report(**values | parts)
 
 
 def _gate(row: Any, version: int, name: str, key: str) -> Any:
@@ -73,7 +135,7 @@ def _gate(row: Any, version: int, name: str, key: str) -> Any:
         return row
     if version == 1 and isinstance(reasons := row.get("reasons"), list):
         row["reasons"] = [{"kind": ReasonKind.TEXT, "text": reason} for reason in reasons]
-    result = in_parts(row)
+    result = in_parts(row, PARTS)
     try:
         parts = {part: msgspec.convert(result[part], kind) for part, kind in PARTS.items()}
         return msgspec.convert(result | parts, GateResult)

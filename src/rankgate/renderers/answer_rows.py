@@ -42,7 +42,8 @@ def answer_lines(report: Report, spell: Spell) -> list[str]:
         compared = any(gate.by_judge and gate.change.delta is not None for gate in report.gates)
         both = f"both runs were judged by {spell(judge.id)}" if compared else "the baseline has to be judged again"
         lines.append(f"The judge changed ({spell(was.id)} → {spell(judge.id)}): {both}.")
-    if report.answers and (silent := report.answers.silent):
+    answers = report.changes.answers
+    if answers and (silent := answers.silent):
         shares = [count / silent.among for count in (silent.before, silent.now) if count is not None]
         points = delta_points_text(shares[-1] - shares[0], Unit.SHARE)
         change = " → ".join(value_text(share, Unit.SHARE) for share in shares) + (f" ({points})" if shares[1:] else "")

@@ -60,12 +60,13 @@ def conclusion_of(report: Report) -> Literal["success", "failure", "action_requi
     if report.verdict not in (Verdict.PASS, Verdict.WARN):
         return "failure"
     waits = any(reason.kind is ReasonKind.AWAITS_LABEL for gate in report.gates for reason in gate.decision.reasons)
-    return "action_required" if waits or (report.untrusted_run and report.fork_runs != "trusted") else "success"
+    untrusted = report.origin.untrusted_run and report.origin.fork_runs != "trusted"
+    return "action_required" if waits or untrusted else "success"
 
 
 def title_of(report: Report) -> str:
     """The verdict and what decided, in one line of at most `LONGEST_TITLE` characters."""
-    supplied = SUPPLIED if report.untrusted_run else ""
+    supplied = SUPPLIED if report.origin.untrusted_run else ""
     title = f"{VERDICT_WORDS[report.verdict].capitalize()}: {short_headline(report).strip().rstrip('.')}"
     return one_line(title, LONGEST_TITLE - len(supplied)) + supplied
 

@@ -48,8 +48,8 @@ def findings_of(report: Report) -> list[Finding]:
         )
         for rows in gates.values()
     ]
-    findings += [Finding(level="error", message=f"{failure}.") for failure in report.failures]
-    findings += [Finding(level="warning", message=f"{warning}.") for warning in report.warnings]
+    findings += [Finding(level="error", message=f"{failure}.") for failure in report.remarks.failures]
+    findings += [Finding(level="warning", message=f"{warning}.") for warning in report.remarks.warnings]
     findings += [
         Finding(
             level="warning",

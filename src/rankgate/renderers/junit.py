@@ -89,7 +89,7 @@ def _properties(report: Report) -> Iterator[tuple[str, str]]:
             yield name, given.path
     if report.base is not None:
         yield "base", report.base.commit.shown
-    if report.untrusted_run:
+    if report.origin.untrusted_run:
         yield "run supplied by", "the pull request"
 
 
@@ -138,12 +138,12 @@ def _beside_gates(report: Report) -> ET.Element:
     outcome, reasons = OUTCOMES[report.verdict], [report.summary]
     if outcome == "error":
         reasons += map(str, report.problems)
-    elif report.failures:
-        outcome, reasons = "failure", [f"{failure}." for failure in report.failures]
+    elif report.remarks.failures:
+        outcome, reasons = "failure", [f"{failure}." for failure in report.remarks.failures]
     elif any(gate.verdict is Verdict.FAIL for gate in report.gates):
         outcome = "passed"  # those gates say why
     lines = [line for text in reasons for line in text.splitlines()]
-    warned = [line for warning in report.warnings for line in f"WARN  {warning}.".splitlines()]
+    warned = [line for warning in report.remarks.warnings for line in f"WARN  {warning}.".splitlines()]
     body = plain_text(warned if outcome == "passed" else [*lines, *warned])
     place = path_in_repository(report.provenance.criteria)
     return _case(f"{SUITE}.check", BESIDE, outcome, reasons[0], body, **({"file": place} if place else {}))

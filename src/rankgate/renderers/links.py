@@ -45,7 +45,8 @@ def links_of(report: Report) -> tuple[Link, ...]:
     if not report.links:
         return ()
     page = page_of(report)
-    worse = report.moved.worse if report.moved else 0
+    moved = report.changes.moved
+    worse = moved.worse if moved else 0
     lost = [Link((count_text(worse, "lost question"),), f"{page}#way=worse")] if page and worse else []
     names = {"page": report.links.page, "run": report.links.run, "criteria": report.links.criteria}
     links = lost + [Link((name,), address) for name, place in names.items() if (address := _safe(place))]

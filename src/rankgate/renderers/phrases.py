@@ -273,12 +273,12 @@ def telling(documents: Sequence[Expected], k: int, most: int) -> tuple[list[Expe
 
 def queries_line(report: Report) -> str:
     """How many queries the numbers stand on."""
-    queries = report.queries
+    queries, metrics = report.measured.queries, report.measured.metrics
     if queries is None:
         return ""
     asked, parts = count_text(queries.total, "question"), list[str]()
-    stated = {name: value for name, value in report.metrics.items() if value.missing is not None}
-    if not stated or len(stated) < len(report.metrics):
+    stated = {name: value for name, value in metrics.items() if value.missing is not None}
+    if not stated or len(stated) < len(metrics):
         left_out = f"{queries.no_relevant:,} without a relevant document in the gold set left out"
         parts += [f"{queries.scored:,} of {asked} scored", *[left_out] * bool(queries.no_relevant)]
     for name, value in stated.items():  # what lines state is no matter of relevant documents
@@ -290,7 +290,7 @@ def queries_line(report: Report) -> str:
 
 def odd_lines(report: Report, quote: Spell) -> list[str]:
     """What is suspicious in the lists, a sentence each."""
-    odd = report.oddities
+    odd = report.explanation.oddities
     lines: list[str] = []
     if odd and odd.never_returned:
         lines.append(never_line(odd, quote, "the run or of the baseline" if report.provenance.baseline else "the run"))

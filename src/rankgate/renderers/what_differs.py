@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"-?[0-9]{1,6}(\.[0-9]{1,6})?")  # GitHub links seven digit
 
 def differences_line(report: Report, spell: Spell) -> str:
     """`What differs from the baseline: index v1 → v2; gold +12 questions, 3 relabelled.`, or nothing."""
-    parts = [_part(each, spell) for each in report.differences if each.what != GOLD or each.key == AS_OF]
+    parts = [_part(each, spell) for each in report.explanation.differences if each.what != GOLD or each.key == AS_OF]
     parts += filter(None, [_gold(report, spell)])
     more = len(parts) - MAX_SHOWN
     shown = "; ".join(parts[:MAX_SHOWN]) + (f"; and {more} more in {spell('report.json')}" if more > 0 else "")
@@ -49,12 +49,13 @@ def _telling(before: str | None, after: str | None) -> tuple[str | None, str | N
 
 def _gold(report: Report, spell: Spell) -> str:
     """What became of the gold set, counted where the baseline knows its queries."""
-    changes = report.gold_changes
-    reworded = any(each.what == GOLD and each.key == QUESTIONS for each in report.differences)
+    changes = report.explanation.gold_changes
+    reworded = any(each.what == GOLD and each.key == QUESTIONS for each in report.explanation.differences)
     if changes is None:
         return f"{GOLD} questions reworded" if reworded else ""
     if changes.added is None:
-        now = f" → {report.queries.total:,}" if report.queries else ""
+        queries = report.measured.queries
+        now = f" → {queries.total:,}" if queries else ""
         return f"{GOLD} changed ({changes.queries:,}{now} questions)"
     numbers = [f"+{changes.added:,}"] if changes.added else []
     numbers += [f"−{changes.removed:,}"] if changes.removed else []

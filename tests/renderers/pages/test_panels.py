@@ -10,6 +10,7 @@ from tests.gate_rows import changed
 from tests.renderers.pages.exhibits import LATENCY, RECALL, details_of, value_of
 from tests.renderers.reports import RECALL as GATE
 from tests.renderers.reports import REPORT
+from tests.report_keys import with_keys
 
 from rankgate.model.details import Measure, PanelRow
 from rankgate.model.report import Report
@@ -22,7 +23,7 @@ OWN = ' <span class="interval">0.400 to 0.600</span>'
 
 def page_of(report: Report, measure: Measure, delta: float | None, tag: str | None = "lang:\u202ept") -> str:
     row = PanelRow(tag=tag, queries=10, values={measure.name: value_of(delta)})
-    return render_report(replace(report, details=details_of(panel=(row,), measure=measure)))
+    return render_report(with_keys(report, details=details_of(panel=(row,), measure=measure)))
 
 
 @pytest.mark.parametrize(
@@ -70,5 +71,5 @@ def test_names_break_after_separators_and_lack_their_middle_where_they_are_long(
 
 def test_rows_without_room_are_counted() -> None:
     details = replace(details_of(panel=(PanelRow(tag="a", queries=1, values={"mrr": value_of(-0.1)}),), measure=MRR))
-    page = render_report(replace(REPORT, details=replace(details, left_out=20)))
+    page = render_report(with_keys(REPORT, details=replace(details, left_out=20)))
     assert "<p>20 more segments are left out, none of which lost more" in page

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from tests.gate_rows import changed
 from tests.renderers.pages.exhibits import LATENCY, details_of, question_of, unpacked
 from tests.renderers.reports import RECALL, REPORT
+from tests.report_keys import with_keys
 from tests.rows import each_row
 
 from rankgate.model.details import TEXTS_OF, Cause, Expected, Listed, Question, ReportDetails
@@ -38,7 +39,7 @@ from rankgate.renderers.phrases import CAUSE_WORDS, whereabouts
 def questions_data(details: ReportDetails, report: Report = REPORT) -> dict[str, Any]:
     """What the page of these details has of its questions, and what losses share."""
     found = page_questions(details, report)
-    data = unpacked(render_report(replace(report, details=details)))
+    data = unpacked(render_report(with_keys(report, details=details)))
     counts = {"groups": found.groups, "more_groups": found.more_groups, "lost": found.lost, "compared": found.compared}
     return {**data, **counts, "notable": found.notable}
 
@@ -336,7 +337,7 @@ def test_of_very_many_groups_the_foremost_are_kept_and_the_others_counted() -> N
     found = questions_data(details)
     assert [each.name for each in found["groups"] if each.kind == "tag"] == [f"t{n:02d}" for n in range(MAX_GROUPS)]
     assert found["more_groups"]["tag"] == 5
-    assert "<li>and 5 more</li>" in render_report(replace(REPORT, details=details))
+    assert "<li>and 5 more</li>" in render_report(with_keys(REPORT, details=details))
 
 
 def test_a_tag_beyond_chance_comes_before_one_that_lost_more_by_its_size() -> None:

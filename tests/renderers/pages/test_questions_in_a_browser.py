@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests.renderers.pages.exhibits import details_of, question_of
 from tests.renderers.pages.test_report_in_a_browser import HOSTILE, Seen, axe, sheets
 from tests.renderers.reports import MOVE, RECALL, REPORT
+from tests.report_keys import with_keys
 
 from rankgate.model.details import Cause, Expected, Listed, Question
 from rankgate.renderers.pages.questions import page_questions
@@ -50,7 +51,7 @@ def questions(count: int) -> list[Question]:
 def written(path: Path, *listed: Question, texts: tuple[dict[str, str], dict[str, str]] = ({}, {})) -> Path:
     page = path / "report.html"
     details = replace(details_of(*listed), texts=texts)
-    page.write_text(render_report(replace(REPORT, details=details)), encoding="utf-8")
+    page.write_text(render_report(with_keys(REPORT, details=details)), encoding="utf-8")
     return page
 
 
@@ -448,7 +449,7 @@ def test_paper_of_the_largest_report_is_at_most_four_sheets_with_the_worst_quest
     listed = [replace(each, question="a long question " * 25) for each in questions(1000)]
     gates = [replace(RECALL, segment=f"lang:{number}", meaning="long " * 50) for number in range(LIMITS.numbers)]
     moves = [replace(MOVE, query_id=f"q{n}", question="a long question " * 25) for n in range(30)]
-    report = replace(REPORT, gates=gates, details=details_of(*listed), notes=["a note " * 40] * 5, misses=moves)
+    report = with_keys(REPORT, gates=gates, details=details_of(*listed), notes=["a note " * 40] * 5, misses=moves)
     page_file = tmp_path / "report.html"
     page_file.write_text(render_report(report), encoding="utf-8")
     with Seen(opened, page_file) as seen:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from tests.gate_rows import changed
 from tests.renderers.pages.exhibits import details_of, question_of, value_of
 from tests.renderers.reports import MOVE, REPORT
+from tests.report_keys import with_keys
 from tests.scenario_calls import make_page, report_of
 
 from rankgate.cli import main
@@ -100,7 +101,7 @@ def test_a_page_from_report_json_alone_says_who_shows_the_rest(tmp_path: Path) -
 
 def test_what_took_the_place_of_a_lost_document_and_what_experts_ask_are_said() -> None:
     move = replace(MOVE, instead=["doc-7", "doc-\u202e8"])
-    read = Read(render_report(replace(REPORT, misses=[move], fine_print=["40 questions see a drop of 9 points."])))
+    read = Read(render_report(with_keys(REPORT, misses=[move], fine_print=["40 questions see a drop of 9 points."])))
     assert "In the first 5 instead: doc-7, doc-\\u202e8" in read.words
     assert "40 questions see a drop of 9 points." in read.words
 
@@ -132,14 +133,14 @@ def test_trend_has_a_line_a_gated_metric_and_marks_what_was_accepted() -> None:
         TrendPoint(date="2026-01-02", scores={"recall@5": None}),
         TrendPoint(date="2026-01-03", verdict=Verdict.WARN, scores={"recall@5": 0.85}),
     ]
-    found = trend_of(replace(REPORT, trend=points))
+    found = trend_of(with_keys(REPORT, trend=points))
     assert found is not None
     assert ([figure.name for figure in found[0]], found[1]) == (["recall@5"], 0)
     chart = found[0][0]
     assert chart.description == "2 recorded runs, from 90.0% to 85.0%; this run 80.0%. The limit is 85.0%."
     marks = [(mark.x, mark.y, mark.shape) for mark in chart.panes[0].marks]
     assert marks == [(0, 0.9, "diamond"), (2, 0.85, "circle"), (3, 0.8, "square")]
-    page = render_report(replace(REPORT, trend=points))
+    page = render_report(with_keys(REPORT, trend=points))
     assert re.findall('<tr>(<th scope="row">2026.*)</tr>', page) == [
         f'<th scope="row">{day}</th><td data-label="Commit"><code>{commit}</code></td>'
         f'<td data-label="Verdict">{verdict}</td><td data-label="Baseline">{noted}</td>'
@@ -155,7 +156,7 @@ def test_trend_has_a_line_a_gated_metric_and_marks_what_was_accepted() -> None:
 
 def test_without_a_history_there_is_no_trend() -> None:
     assert trend_of(REPORT) is None
-    assert trend_of(replace(REPORT, trend=[TrendPoint(date="2026-01-01", scores={"unknown": 1.0})])) is None
+    assert trend_of(with_keys(REPORT, trend=[TrendPoint(date="2026-01-01", scores={"unknown": 1.0})])) is None
 
 
 @pytest.mark.parametrize("state", sorted(STATES))
@@ -210,7 +211,7 @@ def test_what_the_pull_request_weakened_is_said_in_words() -> None:
     ],
 )
 def test_what_a_page_has_no_room_for_is_counted(change: dict[str, object], said: str | None) -> None:
-    words = Read(render_report(replace(REPORT, **change))).words
+    words = Read(render_report(with_keys(REPORT, **change))).words
     assert (said in words) if said else not re.search(r"more (?:gate|change)", words)
 
 
@@ -233,13 +234,13 @@ def test_what_a_page_has_no_room_for_is_counted(change: dict[str, object], said:
     ],
 )
 def test_where_no_question_needs_a_look_the_page_says_what_is_known(details: ReportDetails, said: str) -> None:
-    words = Read(render_report(replace(REPORT, details=details))).words
+    words = Read(render_report(with_keys(REPORT, details=details))).words
     assert said in words
     assert "All relevant documents of every question" in words
 
 
 def test_without_questions_there_is_no_list() -> None:
-    words = Read(render_report(replace(REPORT, details=details_of()))).words
+    words = Read(render_report(with_keys(REPORT, details=details_of()))).words
     assert "Every question" not in words
     assert "Questions that moved" not in words
 
@@ -259,7 +260,7 @@ OURS = set(
 @settings(max_examples=60)
 def test_text_of_the_inputs_is_text_wherever_it_stands(one: str, other: str) -> None:
     move: Movement = replace(MOVE, query_id=one, question=other)
-    report = replace(
+    report = with_keys(
         REPORT,
         summary=one,
         problems=[Problem(other)],
@@ -299,7 +300,7 @@ def test_nothing_that_the_inputs_hide_is_hidden_on_the_page_or_endless() -> None
     )
     documents = [replace(MOVE.documents[0], id=hidden)]
     source = Source(path=hidden, format="jsonl", about={hidden: hidden})
-    report = replace(
+    report = with_keys(
         REPORT,
         gates=[gate, replace(gate, segment=None), replace(gate, segment=None, name=hidden)],
         waivers=[waiver],
@@ -310,7 +311,7 @@ def test_nothing_that_the_inputs_hide_is_hidden_on_the_page_or_endless() -> None
     question = question_of(hidden, Cause.GONE, 1.0, 0.0, tags=(hidden,))
     question = replace(question, question=hidden, expected=tuple(documents), now=(Listed(id=hidden, gain=None),))
     panel = tuple(PanelRow(tag=hidden, queries=1, values={"recall@5": value_of(-0.1)}) for _ in range(2))
-    for shown in (report, replace(report, details=details_of(question, panel=panel))):
+    for shown in (report, with_keys(report, details=details_of(question, panel=panel))):
         page = render_report(shown)
         assert not re.search("[\u202e\u2066]", page)
         assert "a\\u202eb\\u2066c" in page

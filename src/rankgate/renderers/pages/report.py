@@ -24,7 +24,7 @@ def render_report(report: Report, *, judged: bool = True) -> str:
     A report that was read from `report.json` has no rankings: the page lists the questions that the view has. Where
     nothing was `judged`, the page compares two runs: the summary is its title, and there is no verdict.
     """
-    details = report.details
+    details = report.explanation.details
     view = view_of(report, LIMITS)
     questions = page_questions(details, report) if details and details.questions else None
     return page(

@@ -37,7 +37,8 @@ def trend_of(report: Report) -> tuple[list[charts.Chart], int] | None:
 
     None where no history is known.
     """
-    known = [name for name in report.metrics if any(point.scores.get(name) is not None for point in report.trend)]
+    measured = report.measured
+    known = [name for name in measured.metrics if any(point.scores.get(name) is not None for point in measured.trend)]
     if not known:
         return None
     drawn = [_recent(report, name, place) for place, name in enumerate(known[:MAX_METRICS])]
@@ -45,10 +46,10 @@ def trend_of(report: Report) -> tuple[list[charts.Chart], int] | None:
 
 
 def _recent(report: Report, name: str, place: int) -> charts.Chart:
-    metric = report.metrics[name]
+    metric, trend = report.measured.metrics[name], report.measured.trend
     points = [
         (at, value, _ACCEPTED if point.accepted else _RECORDED)
-        for at, point in enumerate(report.trend)
+        for at, point in enumerate(trend)
         if (value := point.scores.get(name)) is not None
     ]
     first, last, now = (value_or_dash(value, metric.unit) for value in (points[0][1], points[-1][1], metric.value))
@@ -57,10 +58,10 @@ def _recent(report: Report, name: str, place: int) -> charts.Chart:
     said = [f"{count_text(len(points), 'recorded run')}, from {first} to {last}; this run {now}."]
     said += [f"The limit is {value_or_dash(limit, metric.unit)}." for limit in limits]
     if metric.value is not None:
-        points.append((len(report.trend), metric.value, _THIS_RUN))
+        points.append((len(trend), metric.value, _THIS_RUN))
     ends = charts.around([*(value for _, value, _ in points), *limits], metric.unit)
     y = charts.Axis(*ends, 142, 12, charts.ticks_of(*ends, metric.unit, 4))
-    x = charts.Axis(0, len(report.trend), y.margin + 8, 334)
+    x = charts.Axis(0, len(trend), y.margin + 8, 334)
     lines = [charts.Line([(0, limit), (x.high, limit)], charts.WORSE, dash="4 3") for limit in limits]
     lines.append(charts.Line([(at, value) for at, value, _ in points], charts.FAINT))
     marks = [charts.Mark(at, value, *looks) for at, value, looks in points]

@@ -117,15 +117,16 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
 def view_of(report: Report, limits: Limits = COMMENT) -> View:
     """The view of a report, within the limits of a medium."""
     judged = bool(report.gates) and report.conclusion.kind is not ConclusionKind.EMPTY
-    warnings, notes = _warnings(report), [*report.notes, *report.fine_print]
+    warnings, notes = _warnings(report), [*report.remarks.notes, *report.remarks.fine_print]
     reasons = _reasons(report) if judged else ()
-    believed = COMMENT.open if report.untrusted_run or report.base else 0
+    believed = COMMENT.open if report.origin.untrusted_run or report.base else 0
     first = first_rows(report, limits.first)
     changed = _changes(report)
     traffic, changed_traffic = _traffic(report)
     listed = _problems(report)
     findings = _findings(report) if judged else []
-    worse_answers = report.answers.worse if judged and report.answers else 0
+    answers = report.changes.answers
+    worse_answers = answers.worse if judged and answers else 0
     problems = tuple(Text(each, LONGEST_PROBLEM) for each in listed[: limits.problems])
     return View(
         verdict=report.verdict,
@@ -174,7 +175,7 @@ def _conclusion(report: Report) -> Sentence:
 
 def _traffic(report: Report) -> tuple[Sentence, ChangedTraffic | None]:
     """What became of the questions without labels, and those that get other results."""
-    if report.traffic is None:
+    if report.measured.traffic is None:
         return (), None
     from rankgate.renderers.view.traffic import changed_traffic, traffic_sentence  # noqa: PLC0415 -- paid only where there is traffic
 
@@ -190,7 +191,7 @@ def _links(report: Report) -> tuple[Link, ...]:
 
 
 def _lost(report: Report, most: int) -> tuple[Lost, ...]:
-    if not report.misses:
+    if not report.changes.misses:
         return ()
     from rankgate.renderers.view.questions import questions_of  # noqa: PLC0415 -- paid only where questions moved
 
@@ -198,7 +199,7 @@ def _lost(report: Report, most: int) -> tuple[Lost, ...]:
 
 
 def _lost_answers(report: Report, most: int) -> tuple[LostAnswer, ...]:
-    if report.answers is None:
+    if report.changes.answers is None:
         return ()
     from rankgate.renderers.view.answers import answers_of  # noqa: PLC0415 -- paid only where answers are judged
 
@@ -224,7 +225,7 @@ def _problems(report: Report) -> list[str]:
 def _findings(report: Report) -> list[Sentence]:
     """Sentences with the tag where `{tag}` stands; reports of old name it at the end."""
     findings: list[Sentence] = []
-    for each in report.diagnosis:
+    for each in report.explanation.diagnosis:
         tag = str(each.evidence.get("tag", ""))
         before, named, after = each.finding.partition("{tag}")
         if tag and not named:
@@ -243,7 +244,7 @@ def _reasons(report: Report) -> tuple[Note, ...]:
 
 def _moved(report: Report) -> str:
     """How many questions got worse and better; of all, where the conclusion has counted those of a part."""
-    moved = report.moved
+    moved = report.changes.moved
     if moved is None:
         return ""
     of_all = " in all" if report.conclusion.segment is not None else ""
@@ -259,7 +260,7 @@ def _warnings(report: Report) -> tuple[Note, ...]:
 
 def _next(report: Report) -> Next | None:
     """The next command; of one that asks again about an empty list also what it shows."""
-    command, empties = report.conclusion.next, report.empties
+    command, empties = report.conclusion.next, report.measured.empties
     if not command:
         return None
     before, after = "Next:", ""
@@ -308,7 +309,7 @@ def _changes(report: Report) -> tuple[Note, ...]:
 
 
 def _differs(report: Report) -> Sentence:
-    if not report.differences and report.gold_changes is None:
+    if not report.explanation.differences and report.explanation.gold_changes is None:
         return ()
     from rankgate.renderers.what_differs import differences_line  # noqa: PLC0415 -- paid only where something differs
 
@@ -329,7 +330,7 @@ def _fine_print(report: Report) -> tuple[Sentence, ...]:
 
 def _answer_lines(report: Report, pieces: Pieces) -> list[str]:
     by_judge = any(gate.by_judge or gate.no_verdicts for gate in report.gates)
-    if not (by_judge or report.provenance.judge or report.answers):
+    if not (by_judge or report.provenance.judge or report.changes.answers):
         return []
     from rankgate.renderers.answer_rows import answer_lines  # noqa: PLC0415 -- paid only where answers are judged
 

@@ -29,9 +29,10 @@ class LostAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 def answers_of(report: Report, most: int) -> tuple[LostAnswer, ...]:
     """The worst of them, those of every stage among them, and of one stage side by side."""
-    if report.answers is None:
+    answers = report.changes.answers
+    if answers is None:
         return ()
-    losses = sampled(report.answers.losses, [loss.stage for loss in report.answers.losses], most)
+    losses = sampled(answers.losses, [loss.stage for loss in answers.losses], most)
     stages = list(STAGE_WORDS)
     return tuple(_answer(loss, report) for loss in sorted(losses, key=lambda loss: stages.index(loss.stage)))
 

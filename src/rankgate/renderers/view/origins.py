@@ -48,8 +48,9 @@ def facts_of(report: Report) -> Sentence:
         lineage = baseline.lineage if isinstance(baseline, BaselineSource) else None
         day = lineage.date if lineage else str(baseline.about.get("accepted", ""))
         facts.append(("baseline of ", Text(day, 40)) if day else ("baseline ", Text(baseline.path, 120)))
-    if report.queries is not None:
-        facts.append((count_text(report.queries.total, "question"),))
+    queries = report.measured.queries
+    if queries is not None:
+        facts.append((count_text(queries.total, "question"),))
     return tuple(part for fact in facts for part in (" · ", *fact))[1:]
 
 

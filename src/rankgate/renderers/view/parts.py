@@ -62,16 +62,17 @@ def parts_of(report: Report, most: int, columns: int) -> Parts:
 
     rows = [
         Part(Text(part.tag, 80), part.queries, tuple(_value(part, name, report) for name in metrics))
-        for part in sorted(report.segments, key=loss)[:most]
+        for part in sorted(report.measured.segments, key=loss)[:most]
     ]
-    return Parts(tuple(metrics), tuple(rows), max(0, len(report.segments) - most))
+    return Parts(tuple(metrics), tuple(rows), max(0, len(report.measured.segments) - most))
 
 
 def _columns(report: Report, most: int) -> list[str]:
     """The metrics that there is room for, in their order: those that failed or warned before the others."""
     bad = {gate.metric for gate in report.gates if gate.verdict in (Verdict.FAIL, Verdict.WARN)}
-    kept = sorted(report.metrics, key=lambda name: name not in bad)[:most]
-    return [name for name in report.metrics if name in kept]
+    metrics = report.measured.metrics
+    kept = sorted(metrics, key=lambda name: name not in bad)[:most]
+    return [name for name in metrics if name in kept]
 
 
 def _value(part: Segment, name: str, report: Report) -> PartValue:
@@ -89,14 +90,14 @@ def _value(part: Segment, name: str, report: Report) -> PartValue:
 
 def history_of(report: Report) -> History | None:
     """By the metric of the conclusion, else by the first."""
-    spoken = report.conclusion.metric
-    name = spoken if spoken in report.metrics else next(iter(report.metrics), None)
-    points = report.trend[-MAX_RUNS:]
+    spoken, metrics = report.conclusion.metric, report.measured.metrics
+    name = spoken if spoken in metrics else next(iter(metrics), None)
+    points = report.measured.trend[-MAX_RUNS:]
     values = [point.scores.get(name or "") for point in points]
     known = [value for value in values if value is not None]
     if name is None or not known:
         return None
-    metric = report.metrics[name]
+    metric = metrics[name]
     ends = list(dict.fromkeys(value_text(value, metric.unit) for value in (min(known), max(known))))
     return History(
         runs=len(points),

@@ -45,7 +45,7 @@ class Lost(msgspec.Struct, frozen=True, kw_only=True):
 
 def questions_of(report: Report, most: int) -> tuple[Lost, ...]:
     """The worst of them in the order of the report."""
-    worse = [move for move in report.misses if move.worse]
+    worse = [move for move in report.changes.misses if move.worse]
     return tuple(_lost(move, report) for move in worse[:most])
 
 
@@ -79,4 +79,5 @@ def address_of(query_id: str, report: Report) -> str | None:
 
 def unit_of(metric: str, report: Report) -> Unit:
     """The metric's unit; of one that a report written by hand does not have, that of any number."""
-    return report.metrics[metric].unit if metric in report.metrics else Unit.NUMBER
+    metrics = report.measured.metrics
+    return metrics[metric].unit if metric in metrics else Unit.NUMBER

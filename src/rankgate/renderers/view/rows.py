@@ -92,7 +92,7 @@ def first_rows(report: Report, most: int) -> Rows:
     """
     first, spoken = headline_gate(report), report.conclusion
     bad = [gate for gate in report.gates if gate.verdict is not Verdict.PASS]
-    lost = report.lost_parts[:most] if spoken.kind is ConclusionKind.LOST_PART else []
+    lost = report.changes.lost_parts[:most] if spoken.kind is ConclusionKind.LOST_PART else []
     if spoken.kind is ConclusionKind.EMPTY:
         return Rows()
     if report.verdict is Verdict.PASS or not (bad or lost):

@@ -41,17 +41,18 @@ class ChangedTraffic(msgspec.Struct, frozen=True):
 
 def traffic_sentence(report: Report) -> Sentence:
     """The line, and the command that draws questions to label; nothing where no traffic is named."""
-    if report.traffic is None:
+    traffic = report.measured.traffic
+    if traffic is None:
         return ()
     pieces = Pieces(40)
-    line = pieces.sentence(traffic_line(report.traffic, pieces.spell))
-    command = traffic_command(report.traffic)
+    line = pieces.sentence(traffic_line(traffic, pieces.spell))
+    command = traffic_command(traffic)
     return (*line, " To label: ", Text(command_line(command))) if command else line
 
 
 def changed_traffic(report: Report) -> ChangedTraffic | None:
     """None where no question is known to get other results."""
-    traffic = report.traffic
+    traffic = report.measured.traffic
     if traffic is None or not traffic.changed:
         return None
     segments = [ChangedSegment(each.tag, each.asked, each.changed) for each in traffic.segments[:MAX_SEGMENTS]]
