@@ -8,7 +8,8 @@ import pytest
 from tests.rows import each_row
 
 from rankgate.errors import RankgateError
-from rankgate.metrics.estimates import estimate, interval
+from rankgate.metrics.estimates import estimate
+from rankgate.metrics.intervals import interval
 from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.metrics.plan import Plan

@@ -1,13 +1,13 @@
 """From a loaded YAML document to a pydantic model, with every problem of the file at once.
 
-The texts are ours, by the kind of pydantic's errors (a table of `readers/json_text.py`); each part names its own keys.
+What is wrong with it is put into words by `refusals`; each part names its own keys.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from enum import Enum
 from functools import cached_property
 from importlib import import_module
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
+from typing import Annotated, Any, ClassVar, NoReturn, Self, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -23,7 +23,7 @@ from pydantic import (
 )
 from pydantic.functional_validators import ModelWrapValidatorHandler
 from pydantic.json_schema import JsonSchemaValue, SkipJsonSchema
-from pydantic_core import CoreSchema, ErrorDetails, InitErrorDetails, PydanticCustomError, PydanticKnownError
+from pydantic_core import CoreSchema, PydanticKnownError
 from pydantic_core.core_schema import (
     definition_reference_schema,
     definitions_schema,
@@ -32,12 +32,8 @@ from pydantic_core.core_schema import (
     with_info_plain_validator_function,
 )
 
-from rankgate.errors import Problem, RankgateError, did_you_mean, shown
-from rankgate.readers.json_text import BOUNDS, EXPECTED
-from rankgate.readers.yaml_text import KeyPath, YamlDocument, dotted, reads_as_number
-
-_UNKNOWN: Literal["extra_forbidden"] = "extra_forbidden"
-_MEANING = "meaning"  # the type of our own errors, whose context has the text
+from rankgate.errors import RankgateError
+from rankgate.readers.yaml_text import KeyPath, YamlDocument
 
 
 class Part(BaseModel):
@@ -54,14 +50,14 @@ class Part(BaseModel):
         if isinstance(value, cls):
             return value
         if not isinstance(value, dict):
-            raise _refusal(f"{'text or ' if cls.short else ''}{mapping_of(cls)}", value)
+            _refuse_kind(f"{'text or ' if cls.short else ''}{mapping_of(cls)}", value)
         stated = {key: each for key, each in value.items() if each is not None or key not in cls.empty_is_absent}
         try:
             return inner(stated)
         except ValidationError as refused:
-            known = keys_of(cls)
-            unknown_first = sorted(refused.errors(include_url=False), key=lambda each: each["type"] != _UNKNOWN)
-            errors = [_named(error, known) for error in unknown_first]
+            from rankgate.criteria.refusals import with_known_keys  # noqa: PLC0415 -- paid only where something is wrong
+
+            errors = with_known_keys(refused, keys_of(cls))
         raise ValidationError.from_exception_data("", errors)
 
     @classmethod
@@ -145,7 +141,7 @@ class OneOrMore:
             if isinstance(value, written):
                 return [value]
             if not isinstance(value, list | tuple):
-                raise _refusal(f"{'text' if written is str else mapping_of(self.entry)} or a list", value)
+                _refuse_kind(f"{'text' if written is str else mapping_of(self.entry)} or a list", value)
             return value
 
         return no_info_before_validator_function(read, handler(source))
@@ -157,7 +153,7 @@ class OneOrMore:
 
 def _unwritten(value: Any, info: ValidationInfo) -> Any:
     if info.context is not None:  # it comes from a file
-        raise PydanticKnownError(_UNKNOWN)
+        raise PydanticKnownError("extra_forbidden")
     return value
 
 
@@ -189,13 +185,17 @@ def refuse(problems: Iterable[tuple[KeyPath, str]], instead: str | None = None) 
 
     `instead` is the key of the same part to name in place of the one that is validated.
     """
-    own = {} if instead is None else {"instead": instead}
-    errors = [
-        InitErrorDetails(type=PydanticCustomError(_MEANING, "{text}", {"text": text, **own}), loc=path, input=None)
-        for path, text in problems
-    ]
-    if errors:
-        raise ValidationError.from_exception_data("", errors)
+    listed = list(problems)
+    if listed:
+        from rankgate.criteria.refusals import refusal  # noqa: PLC0415 -- paid only where something is wrong
+
+        raise refusal(listed, instead)
+
+
+def _refuse_kind(expected: str, value: object) -> NoReturn:
+    from rankgate.criteria.refusals import other_kind  # noqa: PLC0415 -- paid only where something is wrong
+
+    raise other_kind(expected, value)
 
 
 def validated(document: YamlDocument, kind: type[P], name: str, at: str, known: Iterable[tuple[KeyPath, str]]) -> P:
@@ -207,19 +207,17 @@ def validated(document: YamlDocument, kind: type[P], name: str, at: str, known: 
     Raises:
         RankgateError: unknown or missing keys, values of another kind or meaning, each with line and key path.
     """
-    problems = [_problem(document, name, path, text) for path, text in known]
+    problems, refused = list(known), None
     try:
         model = kind.model_validate(document.value, context={"at": at})
-    except ValidationError as refused:
-        problems += [
-            _problem(document, name, error["loc"], _text(error), error.get("ctx", {}).get("instead"))
-            for error in refused.errors(include_url=False)
-            if not (error["type"] == "too_short" and error["input"])  # a list whose entries were all refused
-        ]
+    except ValidationError as error:
+        refused = error
     else:
         if not problems:
             return model
-    raise RankgateError(sorted(problems, key=lambda problem: problem.line or 0))
+    from rankgate.criteria.refusals import problems_of  # noqa: PLC0415 -- paid only where something is wrong
+
+    raise RankgateError(problems_of(document, name, problems, refused))
 
 
 def json_schema(kind: type[Part], title: str) -> dict[str, Any]:
@@ -227,61 +225,6 @@ def json_schema(kind: type[Part], title: str) -> dict[str, Any]:
     name = f"https://www.schemastore.org/{title.replace(' ', '-')}.json"
     about = {"$schema": "http://json-schema.org/draft-07/schema#", "$id": name}
     return {**about, **kind.model_json_schema(), "title": title}
-
-
-def _problem(document: YamlDocument, name: str, loc: KeyPath, text: str, instead: str | None = None) -> Problem:
-    """Where it stands in the file, which may have a short form of what the model has: then the key of that."""
-    path: KeyPath = ()
-    value = document.value
-    for step in (*loc[:-1], instead) if instead else loc:
-        if isinstance(step, str) and isinstance(value, dict):
-            path, value = (*path, step), value.get(step)
-        elif isinstance(step, int) and isinstance(value, list):
-            path, value = (*path, step), value[step]
-    return Problem(text, name, document.line(path), dotted(path) or None)
-
-
-def _text(error: ErrorDetails) -> str:
-    """What is wrong, in our words."""
-    kind, context = error["type"], error.get("ctx", {})
-    if kind == _MEANING:
-        return str(context["text"])
-    if kind == "missing":
-        return "is missing"
-    expected = EXPECTED.get(kind, "another kind of value")
-    if kind in {"literal_error", "enum"}:
-        expected = context["expected"].replace("'", "")
-    if kind in BOUNDS:
-        (bound,) = context.values()
-        expected = f"a {'whole ' if isinstance(bound, int) else ''}number {BOUNDS[kind]} {bound:g}"
-    return f"expected {expected}" + ("" if kind.endswith("too_short") else f", found {_found(error['input'])}")
-
-
-def _refusal(expected: str, value: object) -> PydanticCustomError:
-    return PydanticCustomError(_MEANING, "{text}", {"text": f"expected {expected}, found {_found(value)}"})
-
-
-def _named(error: ErrorDetails, known: list[str]) -> InitErrorDetails:
-    """An error of a part with these keys once more; of a key of its own that is none of them with its text."""
-    kind, loc = error["type"], error["loc"]
-    context = error.get("ctx", {})
-    if kind == _UNKNOWN and len(loc) == 1:
-        kind, context = _MEANING, {"text": _unknown(str(loc[0]), error["input"], known)}
-    again = PydanticCustomError(_MEANING, "{text}", context) if kind == _MEANING else kind
-    return InitErrorDetails(type=again, loc=loc, input=error["input"], ctx=context)
-
-
-def _unknown(key: str, value: object, known: list[str]) -> str:
-    """What to write for an unknown key."""
-    if meant := [f"{inner}: {shown(each)}" for inner, each in _within(value) if inner in known]:
-        return f"unknown key; what is within it stands by itself, in its place: {', '.join(meant)}"
-    return f"unknown key{did_you_mean(key, known) or ' (known: ' + ', '.join(known) + ')'}"
-
-
-def _within(value: Any) -> Iterator[tuple[str, Any]]:
-    """The keys that stand anywhere within a value, with theirs."""
-    for key, inner in value.items() if isinstance(value, dict) else ():
-        yield from ((key, inner), *_within(inner))
 
 
 def keys_of(part: type[Part]) -> list[str]:
@@ -293,22 +236,3 @@ def mapping_of(part: Any) -> str:
     """What a file has to write for a part."""
     *others, last = keys_of(part)
     return f"a mapping with {' and '.join(filter(None, (', '.join(others), last)))}"
-
-
-def _found(value: object) -> str:
-    if isinstance(value, str):
-        return f"the text {shown(value)}{_as_number(value)}"
-    if value is None:
-        return "nothing"
-    return str(value).lower() if isinstance(value, bool) else shown(value)
-
-
-def _as_number(text: str) -> str:
-    """How a number is written that stands in quotes, with a comma or in percent; nothing for other text."""
-    number = text.strip().replace(",", ".")
-    share = number.removesuffix("%").rstrip()
-    if reads_as_number(text):
-        return "; remove the quotes"
-    if not reads_as_number(share):
-        return ""
-    return f"; write {share if share == number else f'{float(share) / 100:g}'}"

@@ -18,8 +18,9 @@ from rankgate.gates.measurement import METRIC_UNITS, Units, measure
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import on_rows, paired_scores
-from rankgate.metrics.estimates import attainable, defined_only, level
+from rankgate.metrics.estimates import attainable, defined_only
 from rankgate.metrics.gaps import baseline_column, filled, gaps, too_many
+from rankgate.metrics.intervals import level
 from rankgate.metrics.matching import match
 from rankgate.metrics.tags import segments_of
 from rankgate.model.gate_result import GateResult

@@ -22,7 +22,8 @@ from rankgate.baselines.records import RESTORE
 from rankgate.errors import RankgateError, bad_input, shown
 from rankgate.judge.model import Record, Slot, canonical
 from rankgate.readers.base import Run
-from rankgate.readers.json_text import explain, line_json
+from rankgate.readers.json_text import explain
+from rankgate.readers.line_json import line_json
 
 if sys.platform != "win32":
     import fcntl

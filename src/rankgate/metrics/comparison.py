@@ -10,8 +10,9 @@ import msgspec
 
 from rankgate.metrics.base import Metric
 from rankgate.metrics.changed_lists import same_lists
-from rankgate.metrics.estimates import attainable, beyond, defined_only, range_of
+from rankgate.metrics.estimates import attainable, defined_only
 from rankgate.metrics.gaps import baseline_column
+from rankgate.metrics.intervals import beyond, range_of
 from rankgate.model.scores import Exact, Scores
 from rankgate.model.values import CONFIDENCE, Direction, Interval, Unit
 from rankgate.statistics.binomial import level_at, swap_p

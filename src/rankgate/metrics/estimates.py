@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import TypeVar
@@ -13,16 +12,10 @@ from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import match
 from rankgate.model.scores import Distribution, Scores
 from rankgate.model.values import CONFIDENCE, TOLERANCE, Direction, Interval, Ranking, Sample
-from rankgate.statistics.binomial import level_at, share_interval, share_level
-from rankgate.statistics.clusters import clustered_mean_interval, clustered_mean_level
-from rankgate.statistics.quantiles import quantile_interval
-from rankgate.statistics.saddlepoint import Side, mean_interval, mean_level
 
 MAX_WITH_ENDS = 150  # scored queries; with more, rare wins that a sample misses make ends err too often
 _SHORT = 0.2  # of the queries: where no more cannot reach the end of the range, the range is taken
-MIN_ALIKE = 10  # equal values without a range
 T = TypeVar("T")
-Floats = Sequence[float]
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,9 +54,24 @@ def estimate(
         value=metric.aggregate(defined),
         n=len(defined),
         undefined=len(values) - len(defined),
-        ci=interval(defined, metric, confidence=confidence, clusters=labels, ends=ends, before=before),
+        ci=_interval(defined, metric, confidence, labels, ends, before),
         distribution=distribution(defined) if is_rate(metric) else None,
     )
+
+
+def _interval(
+    defined: Sequence[float],
+    metric: Metric,
+    confidence: float,
+    clusters: Sequence[str],
+    ends: Sequence[float],
+    before: Sequence[float | None],
+) -> Interval | None:
+    if len(defined) == 1 and metric.at_quantile is None:
+        return None  # one value does not tell how much others would differ
+    from rankgate.metrics.intervals import interval  # noqa: PLC0415 -- paid only where several questions have a value
+
+    return interval(defined, metric, confidence=confidence, clusters=clusters, ends=ends, before=before)
 
 
 def defined_only(each: Sequence[T], values: Sequence[float | None]) -> list[T]:
@@ -74,12 +82,6 @@ def defined_only(each: Sequence[T], values: Sequence[float | None]) -> list[T]:
 def is_rate(metric: Metric) -> bool:
     """Whether a metric's values lie between 0 and 1, so that shares of queries at the ends say something."""
     return (metric.low, metric.high) == (0.0, 1.0)
-
-
-def range_of(metric: Metric, *columns: Sequence[float | None]) -> tuple[float | None, float | None]:
-    """The ends of the metric's values; 0 and 1 where it names none and all that any run has are 0 or 1."""
-    binary = metric.low is metric.high is None and all(value in (0, 1, None) for each in columns for value in each)
-    return (0.0, 1.0) if binary else (metric.low, metric.high)
 
 
 def distribution(defined: Sequence[float]) -> Distribution:
@@ -116,67 +118,3 @@ def best_possible(metric: Metric, sample: Sample, default_k: int) -> float | Non
     """The metric's value on a query's own ideal list; None where it is undefined for the query."""
     ideal = sorted(sample.relevant(), key=lambda doc: -sample.gains[doc])
     return metric.per_query(match(sample, Ranking(sample.query_id, ideal), default_k=default_k, needs=metric.needs))
-
-
-def interval(
-    defined: Sequence[float],
-    metric: Metric,
-    *,
-    confidence: float = CONFIDENCE,
-    clusters: Sequence[str] = (),
-    ends: Sequence[float] = (),
-    before: Sequence[float | None] = (),
-) -> Interval | None:
-    """The interval of a metric's value: of the mean, of a share where all are 0 or 1, or of the quantile that it takes.
-
-    With clusters the range counts and not `ends`. None where a value is not finite, as a faulty metric of a package
-    could make it. Where the values of a mean without a range are all the same, nothing tells how bad another could be:
-    no bound on that side, and of a few of them none.
-    """
-    if not all(map(math.isfinite, defined)):
-        return None
-    if metric.at_quantile is not None:
-        return quantile_interval(defined, metric.at_quantile, confidence=confidence)
-    low, high = range_of(metric, defined, before)
-    if clusters:
-        bounds = clustered_mean_interval(defined, clusters, low=low, high=high, confidence=confidence)
-    elif _counts(defined, low, high, ends):
-        bounds = share_interval(int(sum(defined)), len(defined), confidence=confidence)
-    else:
-        bounds = mean_interval(defined, low=low, high=ends or high, confidence=confidence)
-    if bounds is None or None not in (low, high) or min(defined) < max(defined):
-        return bounds
-    if len(defined) < MIN_ALIKE:
-        return None
-    return (None, bounds[1]) if metric.direction is Direction.HIGHER else (bounds[0], None)
-
-
-def level(
-    values: Floats,
-    metric: Metric,
-    value: float,
-    side: Side,
-    clusters: Sequence[str],
-    ends: Floats,
-    before: Sequence[float | None] = (),
-) -> float | None:
-    """The one-sided level at which the bound of `interval` touches a value; None where there is no bound."""
-    if metric.at_quantile is not None:
-        return level_at(lambda each: beyond(interval(values, metric, confidence=1 - 2 * each), value, side))
-    low, high = range_of(metric, values, before)
-    if clusters:
-        return clustered_mean_level(values, clusters, value, side=side, low=low, high=high)
-    if _counts(values, low, high, ends):
-        return share_level(int(sum(values)), len(values), value, side=side)
-    return mean_level(values, value, side=side, low=low, high=ends or high)
-
-
-def beyond(ci: Interval | None, value: float, side: Side) -> bool:
-    """Whether an interval has its bound on this side of a value, and so proves that the truth lies there."""
-    low, high = ci or (None, None)
-    return high is not None and high < value if side == "below" else low is not None and low > value
-
-
-def _counts(defined: Sequence[float], low: float | None, high: float | None, ends: Sequence[float]) -> bool:
-    """Whether the values are hits and misses, so that their mean is a share to be counted."""
-    return (low, high) == (0, 1) and not ends and len(defined) > 1 and all(value in (0.0, 1.0) for value in defined)

@@ -13,7 +13,7 @@ from rankgate.errors import bad_input, shown
 from rankgate.metrics.base import BaseMetric, Cutoff
 from rankgate.model.scores import MatchedQuery
 from rankgate.model.values import Unit
-from rankgate.readers.samples import LARGEST_GAIN
+from rankgate.readers.plain_samples import LARGEST_GAIN
 
 Gain = Literal["linear", "exponential", "binary"]
 Discount = Literal["log2", "jarvelin"]

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from rankgate.errors import Problem, shown
 from rankgate.model.values import Sample
 from rankgate.readers.base import ProblemLog, finite_number
-from rankgate.readers.json_text import explain, line_json, source_json
+from rankgate.readers.plain_samples import plain_sample
 from rankgate.readers.recognition import Beginning, GoldFormat, Likeness, Recognised, of_two
-from rankgate.readers.samples import add_sample, plain_sample, to_sample
 from rankgate.readers.source import Source
 
 _YAML = rb"(?:- |-$|[\w\"'][^:\n]*:(?:\s|$))"  # how a line of it may begin
-MAX_YAML = 20_000_000  # bytes; YAML takes half a minute for them, JSONL a second
 
 
 def _read_jsonl(source: Source, log: ProblemLog) -> dict[str, Sample]:
@@ -23,49 +19,26 @@ def _read_jsonl(source: Source, log: ProblemLog) -> dict[str, Sample]:
         plain = plain_sample(line, number)
         if plain is not None and samples.setdefault(plain.query_id, plain) is plain:
             continue
-        place = Problem("", source.name, number)
-        try:
-            _add(line_json(line), samples, place, log)
-        except (ValueError, RecursionError) as error:
-            log.note(place, explain(line, error))
+        _read_line(line, number, samples, source, log)
     return samples
+
+
+def _read_line(line: bytes, number: int, samples: dict[str, Sample], source: Source, log: ProblemLog) -> None:
+    from rankgate.readers.gold_entries import read_line  # noqa: PLC0415 -- paid only where a sample states more
+
+    read_line(line, number, samples, source, log)
 
 
 def _read_json(source: Source, log: ProblemLog) -> dict[str, Sample]:
-    """Samples from one JSON value: `{"samples": [...]}` or the list itself."""
-    samples: dict[str, Sample] = {}
-    for key, entry in _entries(source_json(source), source, log, 1):
-        _add(entry, samples, Problem("", source.name, None, key), log)
-    return samples
+    from rankgate.readers.gold_entries import read_json  # noqa: PLC0415 -- as above
+
+    return read_json(source, log)
 
 
 def _read_yaml(source: Source, log: ProblemLog) -> dict[str, Sample]:
-    """Samples from YAML: `samples:` with a list, or the list itself."""
-    from rankgate.readers.yaml_text import load_yaml  # noqa: PLC0415 -- paid only for YAML
+    from rankgate.readers.gold_entries import read_yaml  # noqa: PLC0415 -- as above
 
-    document = load_yaml(source.text(MAX_YAML, "write so large a gold set as JSONL"), source.name)
-    samples: dict[str, Sample] = {}
-    nested = isinstance(document.value, dict)
-    for index, (key, entry) in enumerate(_entries(document.value, source, log, document.line(("samples",)) or 1)):
-        line = document.line(("samples", index) if nested else (index,))
-        _add(entry, samples, Problem("", source.name, line, key), log)
-    return samples
-
-
-def _entries(value: object, source: Source, log: ProblemLog, line: int) -> Iterator[tuple[str, object]]:
-    nested = isinstance(value, dict) and "samples" in value
-    entries = value["samples"] if isinstance(value, dict) and nested else value
-    if isinstance(entries, list):
-        yield from ((f"samples[{index}]" if nested else f"[{index}]", entry) for index, entry in enumerate(entries))
-    else:
-        message = f"expected `samples:` with a list of samples, found {shown(entries)}"
-        log.add(Problem(message, source.name, line, "samples" if nested else None))
-
-
-def _add(value: object, samples: dict[str, Sample], place: Problem, log: ProblemLog) -> None:
-    sample = to_sample(value, place, log)
-    if sample is not None:
-        add_sample(samples, sample, place, log)
+    return read_yaml(source, log)
 
 
 def _recognise_yaml(start: Beginning) -> Likeness:

@@ -60,19 +60,6 @@ def source_json(source: Source, *, missing: bool = False) -> Any:
         raise bad_input(str(error), file=source.name, line=error.line) from error
 
 
-def line_json(line: bytes, *, missing: bool = False) -> Any:
-    """The value of one line at a decoder's speed; a ValueError, which `explain` puts in plain words, where it is none.
-
-    Of two equal keys a decoder keeps the last, so that the value, written again, has fewer quotes than the line: only
-    such a line is parsed strictly.
-    """
-    line.decode()
-    if missing and (b"NaN" in line or b"Infinity" in line):
-        return strict_json(line, missing=True)
-    value = msgspec.json.decode(line)
-    return value if msgspec.json.encode(value).count(b'"') == line.count(b'"') else strict_json(line)
-
-
 def explain(line: bytes, error: Exception, *, missing: bool = False) -> str:
     """Plain words for a line that a decoder refused with `error`; columns count from its first character."""
     try:

@@ -12,7 +12,8 @@ from rankgate.model.values import Ranking, RunField
 from rankgate.readers.base import ProblemLog, finite_number, id_of, whole_number
 from rankgate.readers.delimited import RAGAS_CSV
 from rankgate.readers.field_map import FieldMap
-from rankgate.readers.json_text import explain, line_json, source_json
+from rankgate.readers.json_text import explain, source_json
+from rankgate.readers.line_json import line_json
 from rankgate.readers.loose_lines import rankings_of
 from rankgate.readers.mapping import (
     MISSING,

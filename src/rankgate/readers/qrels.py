@@ -14,8 +14,8 @@ from rankgate.readers.base import ProblemLog, finite_number
 from rankgate.readers.corpus import read_corpus
 from rankgate.readers.delimited import BEIR_COLUMNS, columns_of
 from rankgate.readers.judgments import add_judgment, read_usual_gold
+from rankgate.readers.plain_samples import NO_ENTRIES
 from rankgate.readers.recognition import Beginning, GoldFormat, Likeness, Recognised
-from rankgate.readers.samples import NO_ENTRIES
 from rankgate.readers.source import Source, shown_path
 
 _LAYOUT = "query iteration document gain"

@@ -18,15 +18,7 @@ from rankgate.model.values import Sample, Span
 from rankgate.readers.base import KeyedError, ProblemLog, all_of
 from rankgate.readers.dates import iso_day
 from rankgate.readers.json_text import spoken
-
-LARGEST_GAIN = 1000  # 2^gain must stay a finite number
-_USUAL_GAINS = {float(gain): float(gain) for gain in range(-2, 11)}  # shared: a judgment's own would take 24 bytes
-
-
-class Input(msgspec.Struct):
-    """What was asked."""
-
-    question: str | None = None
+from rankgate.readers.plain_samples import LARGEST_GAIN, USUAL_GAINS, Input, question_of
 
 
 class Metadata(msgspec.Struct):
@@ -69,44 +61,6 @@ class _WrittenSpan(msgspec.Struct, forbid_unknown_fields=True):
     end: int
     text: Annotated[str, msgspec.Meta(min_length=1)] | None = None
     gain: Any = 1
-
-
-class _PlainLine(msgspec.Struct, gc=False, forbid_unknown_fields=True):
-    """A line of JSONL with nothing but a question and judgments."""
-
-    id: str
-    expected_output: list[str] | dict[str, Annotated[float, msgspec.Meta(ge=-LARGEST_GAIN, le=LARGEST_GAIN)]]
-    input: Input | str | None = None
-
-
-NO_ENTRIES: dict[str, Any] = {}  # shared: a default of each sample's own would take 64 bytes
-_plain_line = msgspec.json.Decoder(_PlainLine).decode
-
-
-def plain_sample(line: bytes, number: int) -> Sample | None:
-    """The sample of a line of JSONL, as `to_sample` makes it, at several times its speed; None where it must look."""
-    if not line.isascii():
-        return None
-    try:
-        written = _plain_line(line)
-    except (msgspec.MsgspecError, RecursionError):
-        return None
-    gains = written.expected_output
-    texts = len(gains) + (3 if written.input is None else 5 if isinstance(written.input, str) else 6)
-    if line.count(b'"') != 2 * texts:
-        return None  # a quote within a text, or a key that stands twice
-    if isinstance(gains, list):
-        gains = dict.fromkeys(gains, 1.0)
-    else:
-        gains = {doc: _USUAL_GAINS.get(gain, gain) for doc, gain in gains.items()}
-    question = _question(written.input)
-    return Sample(
-        query_id=written.id, gains=gains, judge_gains=NO_ENTRIES, spans=NO_ENTRIES, question=question, line=number
-    )
-
-
-def _question(written: Input | str | None) -> str | None:
-    return written.question if isinstance(written, Input) else written
 
 
 def _text(written: object) -> str | None:
@@ -154,7 +108,7 @@ def _checked(value: object, line: int | None) -> Sample:
         judge_gains=_judge_labels(written.judge_labels, gains, name),
         negatives=negatives,
         spans=spans_of(written.expected_output),
-        question=_question(written.input) or _text(value.get("question")),
+        question=question_of(written.input) or _text(value.get("question")),
         tags=tuple(dict.fromkeys(metadata.tags)),
         k=metadata.k,
         no_answer=metadata.no_answer,
@@ -291,7 +245,7 @@ def check_gain(doc: object, gain: object) -> float:
     if not math.isfinite(gain) or abs(gain) > LARGEST_GAIN:
         raise ValueError(f"the gain of {shown(doc)} is {gain:g}; gains lie between -{LARGEST_GAIN} and {LARGEST_GAIN}")
     number = float(gain)
-    return _USUAL_GAINS.get(number, number)
+    return USUAL_GAINS.get(number, number)
 
 
 def _id(value: object) -> str:

@@ -12,7 +12,7 @@ from rankgate.model.differences import text_of
 from rankgate.model.question_text import TEXT_KEY
 from rankgate.model.values import FROM_MATCH, Details, Ranking, RunField
 from rankgate.model.values import Item as RankedItem
-from rankgate.readers.json_text import line_json
+from rankgate.readers.line_json import line_json
 
 Id = str | int
 CAMEL = {"camel": "actualOutput"}
