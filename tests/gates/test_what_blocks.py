@@ -23,8 +23,8 @@ from rankgate.model.report import Provenance, Report
 from rankgate.model.values import Evidence, Gold, ReasonKind, Sample, Verdict
 from rankgate.renderers.badge import render_badge
 from rankgate.renderers.junit import render_junit
-from rankgate.renderers.phrases import if_meant
 from rankgate.renderers.terminal import render_terminal
+from rankgate.renderers.view.reasons import if_meant
 from rankgate.renderers.view.rows import row_of
 
 PASS, WARN, FAIL = Verdict.PASS, Verdict.WARN, Verdict.FAIL

@@ -12,6 +12,7 @@ from rankgate.model.gate_result import GateResult
 from rankgate.model.report import Provenance, Queries, Report, SegmentValue
 from rankgate.model.values import Direction, EvidenceState, Interval, Unit, Verdict
 from rankgate.renderers import phrases
+from rankgate.renderers.document_words import rank_move
 from rankgate.renderers.segment_lines import segments_line
 
 GATE = changed(
@@ -138,7 +139,7 @@ def test_value_in_a_segment(value: float | None, delta: float | None, text: str)
     ],
 )
 def test_move_of_a_document(before: int | None, after: int | None, text: str) -> None:
-    assert phrases.rank_move(Expected(id="doc-3", gain=1.0, before=before, after=after)) == text
+    assert rank_move(Expected(id="doc-3", gain=1.0, before=before, after=after)) == text
 
 
 @pytest.mark.parametrize(

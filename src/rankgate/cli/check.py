@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.check import check
-from rankgate.cli.inputs import criteria_if_any, inputs_of, read_report, retriever_in
+from rankgate.cli.check_inputs import inputs_of
 from rankgate.cli.options import add_shared, as_written, make_parser
 from rankgate.cli.output import say_report
 from rankgate.cli.progress import reading_bar
@@ -110,6 +110,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.report is None:
         report = _judged(arguments, page="html" in forms)
     else:
+        from rankgate.cli.inputs import read_report
+
         _refuse_others(arguments)
         report = read_report(arguments.report)
     problems: list[Problem] = []
@@ -134,6 +136,8 @@ def _judged(arguments: argparse.Namespace, *, page: bool) -> Report:
     inputs = _inputs(arguments, SHOWN_ITEMS if page else None)
     recorded = True
     if arguments.record:
+        from rankgate.cli.inputs import criteria_if_any, retriever_in
+
         command = _recording(arguments)
         try:
             retriever_in(criteria_if_any(arguments))

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from rankgate.check import check
-from rankgate.cli.inputs import inputs_of, metrics_of
+from rankgate.cli.check_inputs import inputs_of
+from rankgate.cli.inputs import metrics_of
 from rankgate.cli.options import add_shared, make_parser
 from rankgate.cli.output import as_json, say
 from rankgate.cli.progress import reading_bar
@@ -24,9 +25,9 @@ from rankgate.model.details import Cause, Question, ReportDetails, read
 from rankgate.model.report import Report
 from rankgate.model.values import Direction, Verdict
 from rankgate.readers.corpus import read_corpus
+from rankgate.renderers.document_words import CAUSE_WORDS
 from rankgate.renderers.explaining.misses import render_misses
 from rankgate.renderers.explaining.query import render_query
-from rankgate.renderers.phrases import CAUSE_WORDS
 
 _Lookup = Callable[[Question, int], Lexical]  # what BM25 finds for a question, whose first k count
 DEPTH = 10

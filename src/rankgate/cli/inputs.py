@@ -1,4 +1,4 @@
-"""From parsed arguments to the inputs of a check."""
+"""What commands read by their arguments: reports, criteria, stores, metrics; and what they may not write over."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rankgate.cli.options import ReadFile, WriteFile, date_of, named_paths
+from rankgate.cli.options import ReadFile, WriteFile, named_paths
 from rankgate.criteria import find_criteria, inputs_named
-from rankgate.criteria.inputs import Inputs
 from rankgate.errors import RankgateError, bad_input
 from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import BY_CHUNK, DEFAULT_K, By, Matching
@@ -27,17 +26,6 @@ if TYPE_CHECKING:
 
 
 MAX_REPORT_BYTES = 256 * 1024 * 1024  # a report of ten thousand gates has a few megabytes
-
-
-def inputs_of(arguments: argparse.Namespace) -> Inputs:
-    """What `--criteria`, `--gold`, `--run`, `--baseline` and `--date` name."""
-    return Inputs(
-        criteria=arguments.criteria,
-        date=date_of(arguments),
-        gold=arguments.gold,
-        run=arguments.run,
-        baseline=arguments.baseline,
-    )
 
 
 def read_report(path: str) -> Report:

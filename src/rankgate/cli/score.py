@@ -33,7 +33,8 @@ from rankgate.model.values import Gold, Ranking, RunField
 from rankgate.model.wording import count_text, interval_text, value_text
 from rankgate.readers.base import through
 from rankgate.renderers.blocks import Block, Table
-from rankgate.renderers.phrases import NOTHING, never_line
+from rankgate.renderers.odd_lists import never_line
+from rankgate.renderers.phrases import NOTHING
 
 
 class AsOf(NamedTuple):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.gaps import without_new
-from rankgate.metrics.tags import SegmentIndex, part_names
 from rankgate.model.gate_result import GateResult
 from rankgate.model.report import Row
 from rankgate.model.scores import Scores
@@ -63,14 +62,22 @@ def losers(
 
 def _rows_by_segment(gold: Gold, scores: Scores, results: Sequence[GateResult]) -> Mapping[str | None, Sequence[int]]:
     """The rows of the questions of each segment that has a result, and under None those of all."""
-    rows: dict[str, list[int]] = {result.segment: [] for result in results if result.segment is not None}
+    members: dict[str | None, Sequence[int]] = {None: range(len(scores.query_ids))}
+    segments = {result.segment for result in results if result.segment is not None}
+    if segments:
+        members.update(_rows_of(gold, scores, segments))
+    return members
+
+
+def _rows_of(gold: Gold, scores: Scores, segments: Iterable[str]) -> dict[str, list[int]]:
+    from rankgate.metrics.tags import SegmentIndex, part_names  # noqa: PLC0415 -- paid only where there are segments
+
+    rows: dict[str, list[int]] = {segment: [] for segment in segments}
     index = SegmentIndex(rows)
-    for row, query in enumerate(scores.query_ids if rows else ()):
+    for row, query in enumerate(scores.query_ids):
         for segment in dict.fromkeys(index.of(part_names(gold.samples[query]))):
             rows[segment].append(row)
-    members: dict[str | None, Sequence[int]] = {None: range(len(scores.query_ids))}
-    members.update(rows)
-    return members
+    return rows
 
 
 def baseline_column_of(name: str, baseline: Scores | None) -> list[float | None] | None:

@@ -7,25 +7,21 @@ the limit; a floor before a drop, then in the order of the criteria.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from rankgate.gates.concluded_gate import bound_of, by_other_keys, fields_of, missing_of
 from rankgate.gates.next_command import accept_command, next_command
-from rankgate.metrics.tags import parts_of
 from rankgate.model.conclusion import NEARLY_ALL, Conclusion, ConclusionKind, Empties, GivenUp, PartLoss, Strength
 from rankgate.model.gate_result import GateResult
 from rankgate.model.headline import sentence
 from rankgate.model.report import Report
 from rankgate.model.scores import Scores
 from rankgate.model.traffic import Traffic, TrafficShare
-from rankgate.model.values import TOLERANCE, EvidenceState, Gold, ReasonKind, Ruling, Unit, Verdict, worst
-from rankgate.model.wording import tag_keys
+from rankgate.model.values import TOLERANCE, EvidenceState, Gold, ReasonKind, Verdict, worst
 
-ONE_CAUSE = 0.8  # of the worse questions of another gate
 _STRENGTHS = list(Strength)
-_LIMITS: dict[ReasonKind, Literal["floor", "drop"]] = {ReasonKind.THRESHOLD: "floor", ReasonKind.REGRESSION: "drop"}
 
 
 def concluded(report: Report) -> Report:
@@ -89,7 +85,7 @@ def _not_judged(report: Report) -> Conclusion | None:
     counts = {"problems": len(report.problems)}
     if gate is None or (report.problems and report.problems[0].key is None):
         return Conclusion(kind=ConclusionKind.NOT_JUDGED, counts=counts)
-    return Conclusion(**_of_gate(ConclusionKind.NOT_JUDGED, gate, "other"), counts=counts)
+    return Conclusion(**fields_of(ConclusionKind.NOT_JUDGED, gate, "other"), counts=counts)
 
 
 def _empty(report: Report) -> Conclusion | None:
@@ -130,7 +126,7 @@ def _lost_part(report: Report) -> Conclusion | None:
         return None
     first = lost_parts[0]
     others = {each.segment for each in lost_parts} - {first.segment}
-    elsewhere = _by_other_keys(first.segment, others)
+    elsewhere = by_other_keys(first.segment, others)
     counts = {
         "pairs": first.n,
         "worse": first.worse,
@@ -159,6 +155,14 @@ def _gate_warns(report: Report) -> Conclusion | None:
     return _of_largest(report, ConclusionKind.GATE_WARNS, warning)
 
 
+def _of_largest(report: Report, kind: ConclusionKind, rows: Sequence[GateResult]) -> Conclusion | None:
+    if not rows:
+        return None
+    from rankgate.gates.largest import of_largest  # noqa: PLC0415 -- paid only where a gate does not hold
+
+    return of_largest(report, kind, rows)
+
+
 def _given_up(report: Report) -> Conclusion | None:
     if not report.changes.given_up:
         return None
@@ -175,7 +179,7 @@ def _no_baseline(report: Report) -> Conclusion | None:
     gate = next((each for each in report.gates if each.verdict is Verdict.WARN), None)
     if gate is None:
         return None
-    return Conclusion(**_of_gate(ConclusionKind.NO_BASELINE, gate, "floor"), counts={"questions": gate.measured.n})
+    return Conclusion(**fields_of(ConclusionKind.NO_BASELINE, gate, "floor"), counts={"questions": gate.measured.n})
 
 
 def _pass(report: Report) -> Conclusion:
@@ -188,13 +192,13 @@ def _pass(report: Report) -> Conclusion:
         if not main:
             return Conclusion(kind=ConclusionKind.PASS, strength=Strength.FLOORS_ONLY)
         speaks = min(may_block or main, key=lambda gate: not gate.is_unproven)  # what is below its floor, within noise
-        first = _of_gate(ConclusionKind.PASS, speaks, "floor")
-        counts = {"questions": speaks.measured.n, "missing": _missing(speaks)}
+        first = fields_of(ConclusionKind.PASS, speaks, "floor")
+        counts = {"questions": speaks.measured.n, "missing": missing_of(speaks)}
         return Conclusion(**first, strength=Strength.FLOORS_ONLY, counts=counts)
     weakest = min(enumerate(blocking), key=lambda each: (*_weakness(each[1]), each[0]))[1]
-    counts = {"pairs": weakest.change.n_pairs, "questions": weakest.measured.n, "missing": _missing(weakest)}
+    counts = {"pairs": weakest.change.n_pairs, "questions": weakest.measured.n, "missing": missing_of(weakest)}
     return Conclusion(
-        **_of_gate(ConclusionKind.PASS, weakest, "drop"),
+        **fields_of(ConclusionKind.PASS, weakest, "drop"),
         strength=strength_of(weakest),
         counts=counts,
     )
@@ -218,19 +222,6 @@ _MAKERS = (
 # --- how much a pass says
 
 
-def bound_of(gate: GateResult) -> float | None:
-    """The change for the worse that is the end of the interval, as a size; None where the data support no such end."""
-    low, _ = gate.direction.upright(gate.change.delta_ci)
-    return None if low is None else max(-low, 0.0)
-
-
-def _end(gate: GateResult) -> float | None:
-    """The worst value that the interval does not exclude."""
-    counted = gate.measured.counted or gate.measured
-    low, _ = gate.direction.upright(counted.ci)
-    return None if low is None else gate.direction.sign * low
-
-
 def strength_of(gate: GateResult) -> Strength:
     """What the interval of its change says beside its limit: the first that holds."""
     low, high = gate.direction.upright(gate.change.delta_ci)
@@ -247,118 +238,6 @@ def _weakness(gate: GateResult) -> tuple[int, float]:
     bound = bound_of(gate)
     beyond = float("inf") if bound is None else bound - (gate.limits.regression_max or 0.0)
     return _STRENGTHS.index(strength_of(gate)), -beyond
-
-
-# --- which gate
-
-
-class Broken(NamedTuple):
-    """A limit that a gate's row breaks, or is in doubt of, and how far it lies beyond it."""
-
-    gate: GateResult
-    rule: Literal["floor", "drop", "other"]
-    beyond: float
-
-
-def _of_largest(report: Report, kind: ConclusionKind, rows: Sequence[GateResult]) -> Conclusion | None:
-    if not rows:
-        return None
-    broken = [each for gate in rows for each in _broken(gate)]
-    first = min(enumerate(broken), key=lambda each: (*_rank(each[1]), each[0]))[1]
-    return Conclusion(**_of_gate(kind, first.gate, first.rule), counts=_beside(report, first.gate, rows))
-
-
-def _rank(broken: Broken) -> tuple[bool, bool, float, bool]:
-    """Limits before other rules, points before other units, the largest first, floors before drops."""
-    points = broken.gate.unit in (Unit.SHARE, Unit.SCORE)
-    return broken.rule == "other", not points, -broken.beyond, broken.rule == "drop"
-
-
-def _broken(gate: GateResult) -> list[Broken]:
-    """A row for each of the limits that decided; one of another rule where none did."""
-    found: list[Broken] = []
-    for reason in gate.decision.deciding:
-        rule = _LIMITS.get(reason.kind)
-        if rule is not None and reason.ruling in (Ruling.VIOLATED, Ruling.INCONCLUSIVE):
-            found.append(Broken(gate, rule, _beyond(gate, rule)))
-    return found or [Broken(gate, "other", 0.0)]
-
-
-def _beyond(gate: GateResult, rule: Literal["floor", "drop"]) -> float:
-    """How far beyond the limit: in points of metrics from 0 to 1, else in multiples of the limit."""
-    if rule == "floor":
-        value = gate.measured.counted.value if gate.measured.counted else gate.measured.value or 0.0
-        limit = gate.limits.threshold or 0.0
-        excess = gate.direction.sign * (limit - value)
-    else:
-        limit = gate.limits.regression_max or 0.0
-        excess = -gate.direction.sign * (gate.change.delta or 0.0) - limit
-    if gate.unit in (Unit.SHARE, Unit.SCORE):
-        return excess
-    return excess / abs(limit) if limit else float("inf")
-
-
-def _of_gate(kind: ConclusionKind, gate: GateResult, rule: Literal["floor", "drop", "other"]) -> dict[str, Any]:
-    """The fields of a conclusion about a row."""
-    drop = rule == "drop"
-    value = gate.measured.counted.value if gate.measured.counted else gate.measured.value
-    return {
-        "kind": kind,
-        "gate": gate.name,
-        "metric": gate.metric,
-        "unit": gate.unit,
-        "direction": gate.direction,
-        "segment": gate.segment,
-        "rule": rule,
-        "before": gate.change.baseline,
-        "now": gate.change.paired_value if drop else value,
-        "limit": gate.limit if drop else gate.limits.threshold,
-        "bound": bound_of(gate) if drop else _end(gate),
-        "at_worst": next((each.at_worst for each in gate.decision.reasons if _LIMITS.get(each.kind) == rule), None),
-    }
-
-
-def _missing(gate: GateResult) -> int:
-    """How many values the gate lacks, which its limits hold or miss with them at their worst."""
-    return max((reason.count for reason in gate.decision.reasons if reason.kind in _LIMITS), default=0)
-
-
-def _beside(report: Report, gate: GateResult, rows: Sequence[GateResult]) -> dict[str, int]:
-    """What else has this verdict, by cause, and which other segments hold."""
-    siblings = [each for each in report.gates if each.name == gate.name and each.segment not in (None, gate.segment)]
-    kin = [each for each in siblings if tag_keys(each.segment) == tag_keys(gate.segment)]
-    failing = {each.segment for each in rows if each.segment not in (None, gate.segment)}
-    elsewhere = _by_other_keys(gate.segment, failing)
-    others = {each.name for each in rows} - {gate.name}
-    own = report.changes.losers_of(gate.place)
-    shared = {name for name in others if all(_one_cause(report, gate, each) for each in rows if each.name == name)}
-    return {
-        "questions": gate.measured.n,
-        "pairs": gate.change.n_pairs,
-        "worse": len(own),
-        "missing": _missing(gate),
-        "gates_fail": len(others - shared),
-        "same_cause": len(shared),
-        "segments_fail": len(failing) - elsewhere,
-        "other_parts_fail": elsewhere,
-        "segments_hold": sum(
-            each.verdict is Verdict.PASS and not (each.evidence.too_small or each.is_unproven) for each in kin
-        ),
-        "segments_unproven": sum(each.is_unproven for each in kin),
-    }
-
-
-def _by_other_keys(segment: str | None, others: Collection[str | None]) -> int:
-    """How many of the others are no such parts as the named one, as topics beside languages; none where none is."""
-    return 0 if segment is None else sum(tag_keys(each) != tag_keys(segment) for each in others)
-
-
-def _one_cause(report: Report, first: GateResult, gate: GateResult) -> bool:
-    """Whether nearly all questions that got worse by this row did so by the named one, or both lack verdicts."""
-    if first.lacks_verdicts and gate.lacks_verdicts:
-        return True
-    own, worse = report.changes.losers_of(first.place), report.changes.losers_of(gate.place)
-    return bool(worse) and len(set(worse) & set(own)) >= ONE_CAUSE * len(worse)
 
 
 def _uncompared(gate: GateResult) -> bool:
@@ -383,6 +262,8 @@ def empties_of(gold: Gold, candidate: Scores, baseline: Scores | None) -> Emptie
     none = [sample.query_id for sample in asked if not now.get(sample.query_id)]
     if not none:
         return None
+    from rankgate.metrics.tags import parts_of  # noqa: PLC0415 -- paid only where a list is empty
+
     lacking, segments = set(none), dict[str, tuple[int, int]]()
     for name, rows in parts_of(asked).items():
         queries = [asked[row].query_id for row in rows]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec.structs import force_setattr, replace
+from msgspec.structs import force_setattr
 
 from rankgate.errors import bad_input, shown
 from rankgate.metrics.base import Metric, Together, needs_of, sees_below
@@ -136,8 +136,13 @@ class Tally:
             force_setattr(query, "hits", share(query.hits, query.hits))
             force_setattr(query, "ideal", share(query.ideal, query.ideal))
             if self.most is not None:
-                _trim(query, self.most, by_line=self.by_line)
+                self._trim(query, self.most)
             self.matched[sample.query_id] = query
+
+    def _trim(self, query: MatchedQuery, most: int) -> None:
+        from rankgate.metrics.trimmed import trim  # noqa: PLC0415 -- paid only where a page shows lists
+
+        trim(query, most, by_line=self.by_line)
 
     def _note_cut(self, row: int, sample: Sample, ranking: Ranking, depth: int) -> None:
         self.cut += len(ranking.ids) > depth
@@ -180,34 +185,6 @@ class Tally:
                 self.stated.add(need)
             elif stated is not None:
                 self.unstated.setdefault(need, ranking.query_id)
-
-
-class PackedIds(Sequence[str]):
-    """Ids as one text, in a quarter of the memory; an id of several lines is not packed."""
-
-    __slots__ = ("_text",)
-
-    def __init__(self, ids: Sequence[str]) -> None:
-        self._text = "\n".join(ids)
-
-    def __len__(self) -> int:
-        return self._text.count("\n") + 1
-
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[str]: ...
-    def __getitem__(self, place: int | slice) -> str | list[str]:
-        return self._text.split("\n")[place]
-
-
-def _trim(query: MatchedQuery, most: int, *, by_line: bool) -> None:
-    """Keep the first ids of its list alone, and `by_line` the times: all of 62,500 questions are half a gigabyte."""
-    ids = query.ids[:most]
-    force_setattr(query, "ids", PackedIds(ids) if ids and "\n" not in "".join(ids) else tuple(ids))
-    force_setattr(query, "documents", ())
-    details = replace(query.details, items=None) if by_line and query.details else None
-    force_setattr(query, "details", details)
 
 
 def longest(ranking: Ranking) -> int:

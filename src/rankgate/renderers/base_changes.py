@@ -10,7 +10,7 @@ from rankgate.model.base_ref import BaseSide, GateChange, KeyChange, QueryChange
 from rankgate.model.base_words import grown_text, traffic_texts
 from rankgate.model.report import Report
 from rankgate.model.values import Evidence
-from rankgate.model.wording import count_text, exact_decimals, size_text, value_text
+from rankgate.model.wording import VERDICT_WORDS, count_text, exact_decimals, size_text, value_text
 from rankgate.renderers.escape import Spell, listed
 
 MAX_LISTED = 5  # ids or values
@@ -31,6 +31,18 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     weakens: bool
     limit: bool = False
     line: int | None = None
+
+
+def both_verdicts(base: BaseSide) -> str:
+    """What the base's files and the pull request's own say, and which counts."""
+    head = f"the pull request's own {VERDICT_WORDS[base.head_verdict]}"
+    if base.accepted_by is not None:
+        return f"{head}, which a label lets stand alone"
+    if base.introduced:
+        return f"{head}, alone: the base has no criteria yet"
+    if base.base_verdict is None:
+        return "judged once: both have the same criteria, gold set and waivers"
+    return f"the base's files say {VERDICT_WORDS[base.base_verdict]}, {head}; the worse counts"
 
 
 def changes(report: Report, spell: Spell) -> list[Change]:

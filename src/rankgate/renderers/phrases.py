@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from rankgate.model.conclusion import ConclusionKind
-from rankgate.model.details import Cause, Expected, depth_of, left
-from rankgate.model.gate_result import OF_QUESTIONS, GateResult
-from rankgate.model.report import Oddities, Provenance, Report, SegmentValue, Source
+from rankgate.model.gate_result import GateResult
+from rankgate.model.report import Provenance, Report, SegmentValue, Source
 from rankgate.model.values import Direction, Interval, ReasonKind, Ruling, Unit, Verdict
 from rankgate.model.wording import (
-    VERDICT_WORDS,
-    beyond_text,
     confidence_text,
     count_text,
     delta_text,
@@ -26,10 +20,7 @@ from rankgate.model.wording import (
     telling_decimals,
     value_text,
 )
-from rankgate.renderers.escape import Sentence, Spell, Text, command_line, listed, one_line
-
-if TYPE_CHECKING:
-    from rankgate.model.base_ref import BaseSide
+from rankgate.renderers.escape import Sentence, listed, one_line
 
 ICONS = {Verdict.PASS: "✅", Verdict.WARN: "⚠️", Verdict.FAIL: "❌", Verdict.NOT_JUDGED: "❔"}
 NOTHING = "–"
@@ -42,18 +33,6 @@ VERBS = {
     Verdict.WARN: ("warns", "warn"),
     Verdict.NOT_JUDGED: ("is not judged", "are not judged"),
     Verdict.PASS: ("holds", "hold"),
-}
-_OF_LOSSES = {ReasonKind.THRESHOLD, ReasonKind.REGRESSION, *OF_QUESTIONS}
-# A short label, and a clause that explains it; `first k` is the details'. In the order of how much each one hurts.
-CAUSE_WORDS: dict[Cause, tuple[str, str]] = {
-    Cause.NO_RESULT: ("no result", "the run lacks the question or returns an empty list"),
-    Cause.GONE: ("gone", "a relevant document that the baseline had in the first k is nowhere in the list now"),
-    Cause.LOWER: ("lower", "a relevant document left the first k and still stands further down"),
-    Cause.NEVER_FOUND: ("not all found", "a relevant document is in the first k neither now nor in the baseline"),
-    Cause.NEW: ("new", "the question is not in the baseline"),
-    Cause.BETTER: ("better", "a relevant document came into the first k"),
-    Cause.FINE: ("fine", "all relevant documents are in the first k"),
-    Cause.NOTHING_RELEVANT: ("nothing to find", "the gold set names no relevant document"),
 }
 
 
@@ -189,18 +168,6 @@ def shared_metrics(report: Report) -> set[str]:
     return {metric for metric, count in counts.items() if count > 1}
 
 
-def both_verdicts(base: BaseSide) -> str:
-    """What the base's files and the pull request's own say, and which counts."""
-    head = f"the pull request's own {VERDICT_WORDS[base.head_verdict]}"
-    if base.accepted_by is not None:
-        return f"{head}, which a label lets stand alone"
-    if base.introduced:
-        return f"{head}, alone: the base has no criteria yet"
-    if base.base_verdict is None:
-        return "judged once: both have the same criteria, gold set and waivers"
-    return f"the base's files say {VERDICT_WORDS[base.base_verdict]}, {head}; the worse counts"
-
-
 def values_line(report: Report, most: int = 4) -> str:
     """`recall@5 91.9% (±0.0 pp), mrr 0.841 (+0.012)`: the gates over all questions, each metric once."""
     gates: dict[str, GateResult] = {}
@@ -229,48 +196,6 @@ def segment_text(value: SegmentValue) -> str:
     return now if value.value is None or not value.delta else f"{now} ({delta_text(value.delta, value.unit)})"
 
 
-def rank_move(doc: Expected) -> str:
-    """`rank 2 → 9`, `rank 2 → gone`, `not found → rank 3`."""
-    if doc.before is None:
-        return "not found before or now" if doc.after is None else f"not found → rank {doc.after}"
-    if doc.before == doc.after:
-        return f"stays at rank {doc.before}"
-    return f"rank {doc.before} → {doc.after if doc.after is not None else 'gone'}"
-
-
-def waiver_note(gate: GateResult, report: Report) -> str:
-    """What became of the waiver of a gate that fails all the same; nothing where it has none."""
-    use = next((each for each in report.waivers if (each.gate, each.segment) == gate.place), None)
-    if use is None or gate.verdict is not Verdict.FAIL:
-        return ""
-    if use.state == "expired":
-        return f"waiver expired on {use.expires}"
-    if use.state == "hard_check":
-        return "its waiver does not count, since single questions fail, which no waiver covers"
-    if use.state != "too_small":
-        return ""
-    return f"waiver too small: {beyond_text(use.violation or 0.0, use.up_to, gate.unit)}"
-
-
-def whereabouts(document: Expected, *, compared: bool) -> str:
-    """`rank 2 → 9`; without a baseline `rank 9` or `not found`."""
-    if compared:
-        return rank_move(document)
-    return "not found" if document.after is None else f"rank {document.after}"
-
-
-def telling(documents: Sequence[Expected], k: int, most: int) -> tuple[list[Expected], list[Expected]]:
-    """Of a question's relevant documents those to show, at most `most`, and the rest.
-
-    Those that left the first k, the deepest fall first, and that entered; if none did, those that moved, else all.
-    """
-    order = sorted(documents, key=depth_of, reverse=True)
-    gone = [each for each in order if left(each, k)]
-    entered = [each for each in order if (each.after or k + 1) <= k < (each.before or k + 1)]
-    shown = ([*gone, *entered] or [each for each in order if each.before != each.after] or order)[:most]
-    return shown, [each for each in order if each not in shown]
-
-
 def queries_line(report: Report) -> str:
     """How many queries the numbers stand on."""
     queries, metrics = report.measured.queries, report.measured.metrics
@@ -286,40 +211,6 @@ def queries_line(report: Report) -> str:
         if value.undefined or not parts:
             parts.append(f"{value.n:,} of {asked} have a value of {name}{lacking * bool(value.undefined)}")
     return f"{'; '.join(parts)}."
-
-
-def odd_lines(report: Report, quote: Spell) -> list[str]:
-    """What is suspicious in the lists, a sentence each."""
-    odd = report.explanation.oddities
-    lines: list[str] = []
-    if odd and odd.never_returned:
-        lines.append(never_line(odd, quote, "the run or of the baseline" if report.provenance.baseline else "the run"))
-    if odd and odd.rising:
-        examples = listed(odd.rising_queries, len(odd.rising_queries), quote, odd.rising)
-        lines.append(
-            f"In {odd.rising:,} of {count_text(odd.long_lists, 'list')} of five or more results the scores rise from "
-            f"rank to rank, as distances do or a list in reverse order: {examples}."
-        )
-    if odd and odd.tied:
-        lines.append(
-            f"In {odd.tied:,} of {count_text(odd.lists, 'list')} all scores are equal, so that ids order them."
-        )
-    if odd and odd.self_first:
-        what = f"{odd.self_first:,} of {count_text(odd.lists, 'list')} begin with the question's own document"
-        lines.append(f"{what}; `match: {{exclude_query_id: true}}` leaves it out.")
-    return lines
-
-
-def never_line(odd: Oddities, quote: Spell, runs: str) -> str:
-    """How many relevant ids are in no list of these runs; with ids of either kind where that are all."""
-    count, verb = count_text(odd.relevant, "relevant id"), "is" if odd.never_returned == 1 else "are"
-    examples = listed(odd.examples, len(odd.examples), quote, odd.never_returned)
-    instead = f"; the lists have {listed(odd.returned, len(odd.returned), quote)}" if odd.returned else ""
-    pairs = (f"{quote(each.gold)} and {quote(each.run)} ({each.differs})" for each in odd.spellings)
-    more = ", …" if odd.respelled > len(odd.spellings) else ""
-    form = f" {odd.respelled:,} of them differ from ids of the run in their form alone: {', '.join(pairs)}{more}."
-    said = f"{odd.never_returned:,} of {count} {verb} in no list of {runs}: {examples}{instead}."
-    return said + form * bool(odd.respelled)
 
 
 def inputs_of(provenance: Provenance) -> list[tuple[str, Source]]:
@@ -350,22 +241,3 @@ def _decimals(gate: GateResult) -> int:
             drop = -gate.change.delta if gate.direction is Direction.HIGHER else gate.change.delta
             wanted.append(telling_decimals(drop, gate.limits.regression_max, gate.unit))
     return max(wanted)
-
-
-def if_meant(report: Report) -> Sentence:
-    """How a loss gets in that somebody means, by what helps; nothing where no gate fails, or for what is no loss."""
-    failing = [gate for gate in report.gates if gate.verdict is Verdict.FAIL]
-    kinds = {reason.kind for gate in failing for reason in gate.decision.deciding}
-    if report.conclusion.kind is not ConclusionKind.GATE_FAILS or not kinds or kinds - _OF_LOSSES:
-        return ()
-    if report.base is not None and report.base.head_verdict is not Verdict.FAIL:
-        return ()  # the notes on the base say what the label would let through
-    for kind, key in ((ReasonKind.MUST_PASS, "must_pass"), (ReasonKind.LOST, "max_lost_queries")):
-        gate = next((each for each in failing if any(why.kind is kind for why in each.decision.deciding)), None)
-        if gate is not None and not report.conclusion.accept:
-            of_gate: Sentence = (f" `{key}` of the gate ", Text(gate.name, LONGEST), ", in a pull request of its own.")
-            return ("If it is meant: no waiver covers single questions; change", *of_gate)
-    if report.conclusion.accept and (report.base is None or ReasonKind.LOST in kinds):
-        why = " (no waiver covers lost questions)" if ReasonKind.LOST in kinds else ""
-        return (f"If it is meant{why}: ", Text(command_line(report.conclusion.accept)))
-    return ("If it is meant: a waiver; `rankgate validate` prints its lines.",)

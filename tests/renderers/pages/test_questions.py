@@ -22,6 +22,7 @@ from tests.rows import each_row
 from rankgate.model.details import TEXTS_OF, Cause, Expected, Listed, Question, ReportDetails
 from rankgate.model.report import Report
 from rankgate.model.values import Verdict
+from rankgate.renderers.document_words import CAUSE_WORDS, whereabouts
 from rankgate.renderers.pages.groups import LEAST_SHARED, LEVEL, Group, groups_of, words_of
 from rankgate.renderers.pages.questions import (
     BLOCK,
@@ -33,7 +34,6 @@ from rankgate.renderers.pages.questions import (
     page_questions,
 )
 from rankgate.renderers.pages.report import render_report
-from rankgate.renderers.phrases import CAUSE_WORDS, whereabouts
 
 
 def questions_data(details: ReportDetails, report: Report = REPORT) -> dict[str, Any]:

@@ -8,10 +8,10 @@ from rankgate.diagnosis.misses import MISSED, Miss, Misses
 from rankgate.model.details import Cause, Listed
 from rankgate.model.values import Unit
 from rankgate.model.wording import count_text, value_text
+from rankgate.renderers.document_words import CAUSE_WORDS, whereabouts
 from rankgate.renderers.escape import safe
 from rankgate.renderers.explaining.layout import finished, padded_all, paragraph
 from rankgate.renderers.explaining.query import SHORT, cause_clause, mark
-from rankgate.renderers.phrases import CAUSE_WORDS, whereabouts
 
 MAX_DOCUMENTS = 6
 MAX_SHARED = 3

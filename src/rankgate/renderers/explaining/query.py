@@ -14,9 +14,10 @@ from rankgate.model.judge_words import STAGE_WORDS
 from rankgate.model.wording import count_text, delta_text
 from rankgate.renderers.answer_rows import LONGEST_TEXT, fate
 from rankgate.renderers.blocks import aligned
+from rankgate.renderers.document_words import CAUSE_WORDS, whereabouts
 from rankgate.renderers.escape import listed, safe
 from rankgate.renderers.explaining.layout import beside, finished, padded_all, paragraph
-from rankgate.renderers.phrases import CAUSE_WORDS, NOTHING, value_or_dash, whereabouts
+from rankgate.renderers.phrases import NOTHING, value_or_dash
 
 LONGEST_ID = 60
 LONGEST_QUESTION = 2_000

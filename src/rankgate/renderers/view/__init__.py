@@ -144,7 +144,7 @@ def view_of(report: Report, limits: Limits = COMMENT) -> View:
         first=first,
         warnings=warnings[: limits.open],
         next=_next(report),
-        if_meant=phrases.if_meant(report),
+        if_meant=_if_meant(report),
         links=_links(report),
         values=_values(report) if judged and not first.rows else (),
         notes=tuple(filter(None, (accepted_anyway(report), *((note,) for note in notes[:believed])))),
@@ -242,6 +242,14 @@ def _reasons(report: Report) -> tuple[Note, ...]:
     return tuple(reasons_of(report))
 
 
+def _if_meant(report: Report) -> Sentence:
+    if report.conclusion.kind is not ConclusionKind.GATE_FAILS:
+        return ()
+    from rankgate.renderers.view.reasons import if_meant  # noqa: PLC0415 -- paid only where a gate fails
+
+    return if_meant(report)
+
+
 def _moved(report: Report) -> str:
     """How many questions got worse and better; of all, where the conclusion has counted those of a part."""
     moved = report.changes.moved
@@ -295,7 +303,9 @@ def _base(report: Report) -> Sentence:
     """By what the pull request was judged; nothing without a base."""
     if report.base is None:
         return ()
-    return ("Changed since ", Text(report.base.commit.shown, 120), f"; {phrases.both_verdicts(report.base)}:")
+    from rankgate.renderers.base_changes import both_verdicts  # noqa: PLC0415 -- paid only where a base is named
+
+    return ("Changed since ", Text(report.base.commit.shown, 120), f"; {both_verdicts(report.base)}:")
 
 
 def _changes(report: Report) -> tuple[Note, ...]:
@@ -323,7 +333,7 @@ def _fine_print(report: Report) -> tuple[Sentence, ...]:
     lines = [
         *_answer_lines(report, pieces),
         phrases.queries_line(report),
-        *phrases.odd_lines(report, pieces.spell),
+        *_odd_lines(report, pieces),
     ]
     return tuple(pieces.sentence(line) for line in lines if line)
 
@@ -335,3 +345,11 @@ def _answer_lines(report: Report, pieces: Pieces) -> list[str]:
     from rankgate.renderers.answer_rows import answer_lines  # noqa: PLC0415 -- paid only where answers are judged
 
     return answer_lines(report, pieces.spell)
+
+
+def _odd_lines(report: Report, pieces: Pieces) -> list[str]:
+    if report.explanation.oddities is None:
+        return []
+    from rankgate.renderers.odd_lists import odd_lines  # noqa: PLC0415 -- paid only where lists are suspicious
+
+    return odd_lines(report, pieces.spell)

@@ -10,9 +10,9 @@ from rankgate.model.details import Cause
 from rankgate.model.report import Movement, Report
 from rankgate.model.values import Unit
 from rankgate.model.wording import value_text
+from rankgate.renderers.document_words import CAUSE_WORDS, rank_move, telling
 from rankgate.renderers.escape import Text
 from rankgate.renderers.links import page_of
-from rankgate.renderers.phrases import CAUSE_WORDS, rank_move, telling
 
 MAX_DOCUMENTS = 3
 UNSEEN = "the metric fell"  # and no document left the first k, as far as that is known

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rankgate.model.gate_result import GateResult
+from rankgate.model.conclusion import ConclusionKind
+from rankgate.model.gate_result import OF_QUESTIONS, GateResult
 from rankgate.model.headline import headline_gate
 from rankgate.model.reasons import beyond_noise_text, sentences, waived_text
 from rankgate.model.report import Report
 from rankgate.model.values import Reason, ReasonKind, Verdict
+from rankgate.model.wording import beyond_text
 from rankgate.renderers import phrases
-from rankgate.renderers.escape import Sentence, Text
+from rankgate.renderers.escape import Sentence, Text, command_line
 from rankgate.renderers.phrases import LONGEST, Note
 
 MAX_QUERIES = 10
 MAX_NAMED = 3  # questions that must pass, in a row
 _IN_NUMBERS = {ReasonKind.THRESHOLD, ReasonKind.REGRESSION, ReasonKind.NO_BASELINE, ReasonKind.MUST_PASS}
+_OF_LOSSES = {ReasonKind.THRESHOLD, ReasonKind.REGRESSION, *OF_QUESTIONS}
 
 
 def notes_on(gate: GateResult, report: Report) -> Iterator[Sentence]:
@@ -30,8 +33,22 @@ def notes_on(gate: GateResult, report: Report) -> Iterator[Sentence]:
         yield (waived_text(gate.decision.waived),)
     if 0 in _unsaid(gate, report):
         yield (sentences(gate)[0],)
-    if note := phrases.waiver_note(gate, report):
+    if note := _waiver_note(gate, report):
         yield (note,)
+
+
+def _waiver_note(gate: GateResult, report: Report) -> str:
+    """What became of the waiver of a gate that fails all the same; nothing where it has none."""
+    use = next((each for each in report.waivers if (each.gate, each.segment) == gate.place), None)
+    if use is None or gate.verdict is not Verdict.FAIL:
+        return ""
+    if use.state == "expired":
+        return f"waiver expired on {use.expires}"
+    if use.state == "hard_check":
+        return "its waiver does not count, since single questions fail, which no waiver covers"
+    if use.state != "too_small":
+        return ""
+    return f"waiver too small: {beyond_text(use.violation or 0.0, use.up_to, gate.unit)}"
 
 
 def _unsaid(gate: GateResult, report: Report) -> list[int]:
@@ -85,3 +102,22 @@ def reasons_of(report: Report) -> list[Note]:
             named_too = [part for query in gate.decision.queries[:MAX_QUERIES] for part in (", ", Text(query, 80))][1:]
             notes.append(Note(gate.verdict, (*where, "must pass and do not: ", *named_too, ".")))
     return notes
+
+
+def if_meant(report: Report) -> Sentence:
+    """How a loss gets in that somebody means, by what helps; nothing where no gate fails, or for what is no loss."""
+    failing = [gate for gate in report.gates if gate.verdict is Verdict.FAIL]
+    kinds = {reason.kind for gate in failing for reason in gate.decision.deciding}
+    if report.conclusion.kind is not ConclusionKind.GATE_FAILS or not kinds or kinds - _OF_LOSSES:
+        return ()
+    if report.base is not None and report.base.head_verdict is not Verdict.FAIL:
+        return ()  # the notes on the base say what the label would let through
+    for kind, key in ((ReasonKind.MUST_PASS, "must_pass"), (ReasonKind.LOST, "max_lost_queries")):
+        gate = next((each for each in failing if any(why.kind is kind for why in each.decision.deciding)), None)
+        if gate is not None and not report.conclusion.accept:
+            of_gate: Sentence = (f" `{key}` of the gate ", Text(gate.name, LONGEST), ", in a pull request of its own.")
+            return ("If it is meant: no waiver covers single questions; change", *of_gate)
+    if report.conclusion.accept and (report.base is None or ReasonKind.LOST in kinds):
+        why = " (no waiver covers lost questions)" if ReasonKind.LOST in kinds else ""
+        return (f"If it is meant{why}: ", Text(command_line(report.conclusion.accept)))
+    return ("If it is meant: a waiver; `rankgate validate` prints its lines.",)
