@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+from tests.renderers.page import Page
 from tests.scenario_calls import report_of
 
 import rankgate
@@ -206,5 +207,39 @@ def test_whatever_a_text_of_it_is_a_log_has_no_command_and_nothing_hidden(capsys
         out, err = capsys.readouterr()
         judged += err == ""
         assert code in (0, 1, 2), number
-        assert not re.search(r"[\x1b\u202e]|^::error::y|^##\[", out + err, re.MULTILINE), (number, out, err)
+        assert not re.search(r"[\x1b\u202e]|^::error::y|##\[", out + err, re.MULTILINE), (number, out, err)
     assert judged > 50, "most are read"
+
+
+LIVE = (
+    "<img src=x>",
+    "</details>",
+    "[a](b)",
+    "![a](b)",
+    "@octocat",
+    "&#64;octocat",
+    "closes #1",
+    "GH-1",
+    "www.e.example",
+    "http://e.example",
+    "a@b.co",
+    "a `b",
+    "**PASS**",
+    "_PASS_",
+    "~~a~~",
+    "# PASS",
+    "- [x] a",
+    "1. a",
+    ":rocket:",
+    "$a$",
+)
+
+
+@pytest.mark.parametrize("live", LIVE)
+@pytest.mark.parametrize("key", ["warnings", "notes", "failures", "fine_print"])
+def test_no_sentence_of_it_is_live_in_a_comment(capsys: Capture, key: str, live: str) -> None:
+    """Anybody may have written the file, and its sentences too."""
+    report = json.loads(Path("report.json").read_text(encoding="utf-8"))
+    Path("given.json").write_text(json.dumps({**report, key: [live]}), encoding="utf-8")
+    assert main(["check", "--from", "given.json", "--format", "markdown"]) == 1
+    assert live in "".join(Page(capsys.readouterr().out).code), "as it is written, and in code alone"

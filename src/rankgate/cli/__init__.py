@@ -69,13 +69,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader went away: nothing to say, as where SIGPIPE ends a tool
         return 128 + 13
     except Exception as error:  # noqa: BLE001 -- the boundary: a user never sees a traceback
+        from rankgate.cli.output import complain
         from rankgate.errors import RankgateError
         from rankgate.gates.not_judged import internal_error
 
         problems = error.problems if isinstance(error, RankgateError) else [internal_error(error)]
         with suppress(OSError):  # where nobody can be told, the exit code still says it
             for problem in problems:
-                print(f"error: {problem}", file=sys.stderr)
+                complain(f"error: {problem}")
         return 2
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, get_args
 
@@ -12,6 +11,7 @@ from msgspec.structs import replace
 
 from rankgate.cli.inputs import read_report
 from rankgate.cli.options import make_parser, today
+from rankgate.cli.output import complain
 from rankgate.cli.signals import interrupted_once
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import RankgateError, bad_input
@@ -152,7 +152,7 @@ def read_or_not_judged(path: str, date: str) -> tuple[Report, int]:
         return read_report(path), 0
     except RankgateError as error:
         for problem in error.problems:
-            print(f"error: {problem}", file=sys.stderr)
+            complain(f"error: {problem}")
         return not_judged(Inputs(date=date), error.problems), 2
 
 
@@ -161,7 +161,7 @@ def say(outcome: Published) -> None:
     for line in outcome.done:
         print(line)
     for line in outcome.troubles:
-        print(f"warning: not published: {line}", file=sys.stderr)
+        complain(f"warning: not published: {line}")
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if outcome.troubles and summary:
         add_summary(summary, "".join(f"- Not published: {code(line, 600)}\n" for line in outcome.troubles))

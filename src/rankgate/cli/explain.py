@@ -15,7 +15,7 @@ from rankgate.check import check
 from rankgate.cli.check_inputs import inputs_of
 from rankgate.cli.inputs import metrics_of
 from rankgate.cli.options import add_shared, make_parser
-from rankgate.cli.output import as_json, say
+from rankgate.cli.output import as_json, complain, say
 from rankgate.cli.progress import reading_bar
 from rankgate.diagnosis.lexical import Lexical, LexicalIndex
 from rankgate.diagnosis.misses import explain_misses, explain_query
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     explained = _misses if arguments.query is None else _query
     say(explained(arguments, report, details, lexical))
     for problem in report.problems:
-        print(f"error: {problem}", file=sys.stderr)
+        complain(f"error: {problem}")
     return 2 if report.verdict is Verdict.NOT_JUDGED else 0
 
 

@@ -37,6 +37,13 @@ def say(content: str | Sequence[Block]) -> None:
             sys.stdout.write(text)
 
 
+def complain(text: object) -> None:
+    """Print to standard error what is wrong: it may hold text of the inputs, which the runner of Actions obeys."""
+    from rankgate.renderers.escape import log_line
+
+    print(*map(log_line, str(text).split("\n")), sep="\n", file=sys.stderr)
+
+
 def as_json(value: object) -> str:
     """Indented JSON, ending in a newline."""
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"

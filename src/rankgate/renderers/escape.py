@@ -20,6 +20,13 @@ _LONGEST_SPAN_FENCE = 80  # GitHub's parser takes longer runs of backticks for t
 _ENDLESS = re.compile(r"`{200,}")  # it counts the fence of a block to 255 only
 # To GitHub the end of `recall(rel=2)@5` names a user.
 _WITH_PARAMETERS = re.compile(r"(?<![\w`-])[a-zA-Z][\w-]*\((?:[^()]|\([^()]*\))*\)(?:@\w+)?")
+_SPAN = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)")
+# What GitHub makes a link, a mention, HTML or a heading of: no sentence of ours has any of it outside of code.
+_LIVE = re.compile(
+    r"[`*\\$]|~~|(?<!\w)_|<[a-z/!?]|\]\s*[(\[:]|://|www\.|&#?\w+;|(?<!\w)@\w|@[\w-]+\.\w|#\d|\bgh-\d|:[a-z_]+:"
+    r"|^\s*([#>=+-]+|\d+[.)])(\s|$)",
+    re.IGNORECASE,
+)
 _MARK = re.compile("\ue000(\\d+)\ue001")
 # The blanks within `−5.8 pp`, `−8.1 to −3.4`, `≥ 85.0%` and `96.0% → 56.0%`.
 _TOGETHER = re.compile(
@@ -37,6 +44,12 @@ class Text(msgspec.Struct, frozen=True):
 
     raw: str
     limit: int = 200
+
+
+class Markdown(str):
+    """Markdown that is safe to show as it is."""
+
+    __slots__ = ()
 
 
 Sentence = tuple[str | Text, ...]  # ours, and what it holds of the inputs
@@ -64,11 +77,17 @@ class Pieces:
 
 
 def markdown(shown: Shown, limit: int | None = None) -> str:
-    """Markdown outside of tables: text of the inputs as code, and metrics with parameters."""
+    """Markdown outside of tables: text of the inputs as code, metrics with parameters, and what no sentence of ours is.
+
+    Whoever writes a report by hand writes the sentences in it.
+    """
     if isinstance(shown, Text):
         return code(shown.raw, limit or shown.limit)
+    if isinstance(shown, Markdown):
+        return shown
     if isinstance(shown, str):
-        return _WITH_PARAMETERS.sub(lambda name: code(name[0]), _visible_apart(shown))
+        line = _WITH_PARAMETERS.sub(lambda name: code(name[0]), _visible_apart(shown))
+        return code(shown, _SENTENCE) if _LIVE.search(_SPAN.sub("", line)) else line
     return "".join(map(markdown, shown))
 
 
@@ -85,10 +104,10 @@ def plain(shown: Shown) -> str:
     return inert(_visible_apart(shown)) if isinstance(shown, str) else "".join(map(plain, shown))
 
 
-def link(shown: Shown, address: str | None) -> str:
+def link(shown: Shown, address: str | None) -> Markdown:
     """A link in Markdown where there is an address, else the text alone."""
     text = markdown(shown)
-    return f"[{text}](<{address}>)" if address and text else text
+    return Markdown(f"[{text}](<{address}>)" if address and text else text)
 
 
 def command_block(command: Text) -> str:
