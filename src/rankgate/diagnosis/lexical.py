@@ -117,7 +117,7 @@ class LexicalIndex:
 def _most_telling(question: Question, expected: Sequence[LexicalExpected]) -> Suggestion:
     if not expected:
         return "nothing_relevant"
-    found = {each.suggests for each in expected}
+    suggestions = {each.suggests for each in expected}
     if question.question is None:
-        return "not_in_corpus" if "not_in_corpus" in found else "no_question"
-    return next(each for each in TELLING if each in found)
+        return "not_in_corpus" if "not_in_corpus" in suggestions else "no_question"
+    return next(each for each in TELLING if each in suggestions)

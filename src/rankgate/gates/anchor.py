@@ -73,17 +73,17 @@ class _Asked(msgspec.Struct, frozen=True):
 
     def oldest(self, accepted: Sequence[Record], mark: AnchorMark) -> ScoredAnchor | None:
         """The first of them, of which at least half of the questions are asked; None where it is but the last."""
-        if (found := self._scored(accepted[0])) is not None:
-            return self._as_anchor(found, mark)
+        if (scored := self._scored(accepted[0])) is not None:
+            return self._as_anchor(scored, mark)
         later = [row for row in range(1, len(accepted) - 1) if self.memory.keeps(accepted[row])]
         low, high, oldest = 0, len(later), None
         while low < high:  # a gold set moves on: of what was accepted later no fewer questions are asked
             middle = (low + high) // 2
-            found = self._scored(accepted[later[middle]])
-            if found is None:
+            scored = self._scored(accepted[later[middle]])
+            if scored is None:
                 low = middle + 1
             else:
-                high, oldest = middle, found
+                high, oldest = middle, scored
         row = later[high] if oldest is not None else len(accepted) - 1
         steps = len(accepted) - 1 - row
         moved = AnchorMark(id=accepted[row].id, date=accepted[row].date, steps=steps)

@@ -64,7 +64,7 @@ def given_up(
     lost = {
         each.metric for each in results if each.segment is None and each.direction.sign * (each.change.delta or 0.0) < 0
     }
-    found: dict[str, tuple[float, GivenUp]] = {}
+    by_metric: dict[str, tuple[float, GivenUp]] = {}
     for gate in filter(adds_up, gates):
         metric, limit = gate.metric, gate.regression_max or 0.0
         pairs = paired_scores(metric, candidate, scores)
@@ -89,24 +89,24 @@ def given_up(
             with_run=metric.name in lost,
         )
         beyond = loss / limit if limit else float("inf")
-        if metric.name not in found or found[metric.name][0] < beyond:
-            found[metric.name] = beyond, one
-    return [each for _, each in sorted(found.values(), key=_beyond, reverse=True)]
+        if metric.name not in by_metric or by_metric[metric.name][0] < beyond:
+            by_metric[metric.name] = beyond, one
+    return [each for _, each in sorted(by_metric.values(), key=_beyond, reverse=True)]
 
 
-def in_steps(found: Sequence[GivenUp], results: Sequence[GateResult]) -> list[GivenUp]:
+def in_steps(losses: Sequence[GivenUp], results: Sequence[GateResult]) -> list[GivenUp]:
     """Of these the losses that accepted steps have a part in: of what the run alone lost its own gates speak."""
     alone = {each.metric: -each.direction.sign * (each.change.delta or 0.0) for each in results if each.segment is None}
-    return [each for each in found if each.loss > alone.get(each.metric, 0.0) + TOLERANCE]
+    return [each for each in losses if each.loss > alone.get(each.metric, 0.0) + TOLERANCE]
 
 
-def noted(anchor: ScoredAnchor, found: Sequence[GivenUp]) -> AnchorMark | None:
+def noted(anchor: ScoredAnchor, counted: Sequence[GivenUp]) -> AnchorMark | None:
     """What the acceptance of the run has to remember; None where that is what the one before it does."""
-    if anchor.mark is None or not (found or anchor.passed_over):
+    if anchor.mark is None or not (counted or anchor.passed_over):
         return None
-    losses = {each.metric: each.loss for each in found}
+    losses = {each.metric: each.loss for each in counted}
     return replace(anchor.mark, steps=anchor.mark.steps + 1, given_up={**anchor.mark.given_up, **losses})
 
 
-def _beyond(found: tuple[float, GivenUp]) -> float:
-    return found[0]
+def _beyond(counted: tuple[float, GivenUp]) -> float:
+    return counted[0]

@@ -136,16 +136,16 @@ def filtered(
 
 
 def _filtered(gate: Gate, judge: Judge, by_whole: GateJudge, row: GateResult, candidate: Scores) -> GateResult:
-    trust, found = judge.units.trust, by_whole
+    trust, quality = judge.units.trust, by_whole
     if not row.is_main:
         trust = trust.of_segments
-        found = trust.judge(floors=row.limits.threshold is not None, drops=row.limits.regression_max is not None)
+        quality = trust.judge(floors=row.limits.threshold is not None, drops=row.limits.regression_max is not None)
     if judge.mark:
         names = {line for names in candidate.givers.get(row.metric, {}).values() for line in (names or "").split("\n")}
         served = tuple(served_text(name) for name in sorted(names - {""}))
-        found = replace(found, id=judge.mark.id, served=served)
+        quality = replace(quality, id=judge.mark.id, served=served)
     lacking = _failed(gate, candidate) if judge.mark and row.is_main else None
-    return _lowered(replace(row, judge=found, no_verdicts=lacking), trust)
+    return _lowered(replace(row, judge=quality, no_verdicts=lacking), trust)
 
 
 def _failed(gate: Gate, scores: Scores | None) -> NoVerdicts | None:

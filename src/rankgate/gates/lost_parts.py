@@ -60,10 +60,10 @@ def lost_parts(
         named: the tags that segments of the criteria name, for which half of the level is kept.
     """
     moved = moved_most(changes, parts)
-    asked = {name: level for name, level in moved.items() if split_tag(name)[0] in named}
-    others = {name: level for name, level in moved.items() if name not in asked}
+    listed = {name: level for name, level in moved.items() if split_tag(name)[0] in named}
+    others = {name: level for name, level in moved.items() if name not in listed}
     share = LEVEL / 2 if named else LEVEL
-    proven = [*_proven(changes, parts, asked, clusters, share), *_proven(changes, parts, others, clusters, share)]
+    proven = [*_proven(changes, parts, listed, clusters, share), *_proven(changes, parts, others, clusters, share)]
     lost = [each for each in proven if _apart(changes, each.rows)]
     return sorted(lost, key=lambda each: (each.change * len(each.rows), each.name))
 

@@ -96,23 +96,23 @@ def gate_judge(gate: Gate, trust: Trust) -> GateJudge:
     return trust.judge(floors=gate.threshold is not None, drops=of_questions or gate.regression_max is not None)
 
 
-def without_gain(found: Change, since: Change, direction: Direction) -> Change:
+def without_gain(change: Change, since: Change, direction: Direction) -> Change:
     """The value without what is for the better of the change since the labelled run; its interval is as wide."""
-    if found.value is None or since.value is None:
-        return found
+    if change.value is None or since.value is None:
+        return change
     gain = max(since.value, 0.0) if direction is Direction.HIGHER else min(since.value, 0.0)
-    low, high = (None if bound is None else bound - gain for bound in found.ci)
-    return Change(found.value - gain, (low, high))
+    low, high = (None if bound is None else bound - gain for bound in change.ci)
+    return Change(change.value - gain, (low, high))
 
 
-def _within(metric: Metric, own: Estimate, found: Change) -> Estimate:
+def _within(metric: Metric, own: Estimate, change: Change) -> Estimate:
     """The estimate with this value and interval, within the metric's range."""
-    if found.value is None:
+    if change.value is None:
         return own
 
     def cut(bound: float) -> float:
         bound = bound if metric.low is None else max(bound, metric.low)
         return bound if metric.high is None else min(bound, metric.high)
 
-    low, high = (bound if bound is None else cut(bound) for bound in found.ci)
-    return replace(own, value=cut(found.value), ci=(low, high))
+    low, high = (bound if bound is None else cut(bound) for bound in change.ci)
+    return replace(own, value=cut(change.value), ci=(low, high))

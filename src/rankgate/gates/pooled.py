@@ -153,7 +153,7 @@ def _ends(
 
 
 def _unless(
-    found: GateResult, other: GateResult, strict: GateResult, lenient: GateResult, ends: Mapping[str, float]
+    result: GateResult, other: GateResult, strict: GateResult, lenient: GateResult, ends: Mapping[str, float]
 ) -> GateResult:
     """The result with both ends, in doubt where the other end turns what is proven.
 
@@ -164,10 +164,10 @@ def _unless(
     labelled = "labelled" in ends
     if labelled:
         unjudged |= {"labels_wrong": strict.change.delta or 0.0, "labels_relevant": lenient.change.delta or 0.0}
-    evidence, decision = replace(found.evidence, unjudged=unjudged), found.decision
-    shown = replace(found, evidence=evidence)
+    evidence, decision = replace(result.evidence, unjudged=unjudged), result.decision
+    shown = replace(result, evidence=evidence)
     turned = (decision.violation is None) != (other.decision.violation is None) and not decision.hard_check_failed
-    if found.limits.evidence is not Evidence.PROVEN_HARM or not turned:
+    if result.limits.evidence is not Evidence.PROVEN_HARM or not turned:
         return shown
     unjudged_reason = Reason(ReasonKind.UNJUDGED)
     if labelled and strict.decision.violation is lenient.decision.violation is None:
@@ -176,7 +176,7 @@ def _unless(
         state, only_inconclusive = doubtful.evidence.evidence_state, doubtful.evidence.only_inconclusive
     else:
         judged = ends["labelled" if labelled and lenient.decision.violation is None else "judged"]
-        hopeless = judged < LEAST_JUDGED * ends["judged_before"] and found.severity == "error"
+        hopeless = judged < LEAST_JUDGED * ends["judged_before"] and result.severity == "error"
         verdict = Verdict.NOT_JUDGED if hopeless else Verdict.WARN
         reasons, doubts = [unjudged_reason, *decision.reasons], decision.doubts
         state, only_inconclusive = EvidenceState.INCONCLUSIVE, not hopeless

@@ -104,7 +104,7 @@ def blind_spot(gate: Gate, seen: Detectable | None) -> str | None:
         return None if seen.queries_needed is None else sight_text(gate, seen)
     unit, harm = gate.metric.unit, harm_word(gate.metric.direction)
     limit = size_text(gate.regression_max, unit, exact_decimals(gate.regression_max, unit))
-    asked, margin = count_text(seen.queries, "question"), size_text(seen.margin, unit)
+    questions, margin = count_text(seen.queries, "question"), size_text(seen.margin, unit)
     widest = widest_change(gate.metric)
     assumed = f" (spread of {seen.spread:.2g} assumed)" if seen.assumed else ""
     allowing = widest is None or seen.margin <= widest  # more than the range is no limit
@@ -112,7 +112,7 @@ def blind_spot(gate: Gate, seen: Detectable | None) -> str | None:
         why = "no number of questions proves that nothing at all was lost"
         advice = f"; allow a {harm} of {margin}{assumed}" if allowing else assumed
         return f"{why}{advice}"
-    rarely = f"with {asked} a change without effect is proven safe within {limit} less than 80 % of the time"
+    rarely = f"with {questions} a change without effect is proven safe within {limit} less than 80 % of the time"
     needed = f"about {rounded(seen.queries_needed)} questions would do"
     return f"{rarely}; {needed}{f', or allowing {margin}' if allowing else ''}{assumed}"
 

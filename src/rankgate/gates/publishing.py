@@ -63,5 +63,5 @@ def _without_texts(loss: AnswerLoss) -> AnswerLoss:
     return replace(loss, question=None, claims=tuple(replace(claim, text="") for claim in loss.claims))
 
 
-def _unquoted(found: Unsupported) -> Unsupported:
-    return replace(found, question=None, claims=tuple(replace(claim, text="", quote="") for claim in found.claims))
+def _unquoted(answer: Unsupported) -> Unsupported:
+    return replace(answer, question=None, claims=tuple(replace(claim, text="", quote="") for claim in answer.claims))

@@ -69,8 +69,8 @@ def _by_rule(
         if confidence != gate.confidence and (corrects or _fell(alone)):
             surer = part.gate.model_copy(update={"confidence": confidence})
             sure = decide(measure(surer, part.candidate, part.baseline, units))
-        found, among = (sure, len(corrected)) if corrects else (alone, 0)
-        concluded = part.concluded(found, among=among, enough=part in judged)
+        result, among = (sure, len(corrected)) if corrects else (alone, 0)
+        concluded = part.concluded(result, among=among, enough=part in judged)
         surely_fell = part.name in corrected and _fell(sure)
         yield replace(concluded, evidence=replace(concluded.evidence, fell=_fell(alone), surely_fell=surely_fell))
 
@@ -96,35 +96,35 @@ class _Part:
         clustered = candidate.clusters and gate.metric.at_quantile is None
         self.provable = not clustered or len(set(defined_only(candidate.clusters, column))) >= MIN_CLUSTERS
 
-    def concluded(self, found: GateResult, *, among: int, enough: bool) -> GateResult:
+    def concluded(self, result: GateResult, *, among: int, enough: bool) -> GateResult:
         """As it stands for a segment: a violation blocks, what nothing could have proven warns, noise passes."""
-        violated = found.decision.violation is not None and enough
-        blocked = Verdict.FAIL if self.blocks and found.verdict is Verdict.FAIL else Verdict.WARN
+        violated = result.decision.violation is not None and enough
+        blocked = Verdict.FAIL if self.blocks and result.verdict is Verdict.FAIL else Verdict.WARN
         unprovable = (
-            found.evidence.only_inconclusive and found.evidence.evidence_state is EvidenceState.NO_INTERVAL and enough
+            result.evidence.only_inconclusive and result.evidence.evidence_state is EvidenceState.NO_INTERVAL and enough
         )
         # What is beyond noise by itself is not so among many segments, and passes.
-        reasons = [replace(reason, beyond_noise=False) for reason in found.decision.reasons]
+        reasons = [replace(reason, beyond_noise=False) for reason in result.decision.reasons]
         if not enough:
             reasons = [Reason(ReasonKind.TOO_SMALL, count=self.size, limit=self.smallest)]
         elif among > 1:
             reasons = [replace(reason, corrected_for=among) for reason in reasons]
-        left_open = enough and any(reason.at_worst is not None for reason in found.decision.reasons)
+        left_open = enough and any(reason.at_worst is not None for reason in result.decision.reasons)
         verdict = blocked if violated else Verdict.WARN if unprovable or left_open else Verdict.PASS
         if enough and any(
-            reason.kind in (ReasonKind.MISSING, ReasonKind.NO_VERDICT) for reason in found.decision.reasons
+            reason.kind in (ReasonKind.MISSING, ReasonKind.NO_VERDICT) for reason in result.decision.reasons
         ):
-            verdict = found.verdict if self.blocks else Verdict.WARN
+            verdict = result.verdict if self.blocks else Verdict.WARN
         return replace(
-            found,
+            result,
             segment=self.name,
             severity="error" if self.blocks else "warning",
-            evidence=replace(found.evidence, only_inconclusive=unprovable, too_small=not enough),
+            evidence=replace(result.evidence, only_inconclusive=unprovable, too_small=not enough),
             decision=replace(
-                found.decision,
+                result.decision,
                 verdict=verdict,
                 reasons=reasons,
-                violation=found.decision.violation if violated else None,
+                violation=result.decision.violation if violated else None,
             ),
         )
 
@@ -156,8 +156,8 @@ def _levels(metric: Metric, part: _Part) -> Iterator[float]:
         clusters = defined_only(part.candidate.clusters, column)
         ends = attainable(metric, part.candidate, column)
         before = baseline_column(metric, part.baseline) if part.baseline else ()
-        found = level(values, metric, part.gate.threshold, side, clusters, ends, before)
-        yield 1.0 if found is None else found
+        floor_level = level(values, metric, part.gate.threshold, side, clusters, ends, before)
+        yield 1.0 if floor_level is None else floor_level
     if part.gate.regression_max is not None and part.baseline is not None:
         yield _drop_level(metric, part)
 

@@ -194,15 +194,15 @@ def _judging(
     seen = facts.judged_facts(criteria, gold, results, people)
     if not lists:
         return seen
-    found = _attempt(problems, plan_of, block, gold, plan.metrics, lists)
-    if found is None or not found.answers:
+    judging = _attempt(problems, plan_of, block, gold, plan.metrics, lists)
+    if judging is None or not judging.answers:
         return seen
-    calls, limits = found.every_call, block.budget
-    used = {"calls": (calls, limits.calls), "tokens": (found.tokens, limits.tokens)}
+    calls, limits = judging.every_call, block.budget
+    used = {"calls": (calls, limits.calls), "tokens": (judging.tokens, limits.tokens)}
     over = [name for name, (count, most) in used.items() if most is not None and count > most]
     more = f", more than `judge.budget.{over[0]}` allows" if over else ""
-    cost = f"{count_text(calls, 'call')}, about {tokens_text(round(found.tokens, 2 - len(str(found.tokens))))}"
-    return [f"to judge all {count_text(found.answers, 'answer')} of the run takes {cost}{more}", *seen]
+    cost = f"{count_text(calls, 'call')}, about {tokens_text(round(judging.tokens, 2 - len(str(judging.tokens))))}"
+    return [f"to judge all {count_text(judging.answers, 'answer')} of the run takes {cost}{more}", *seen]
 
 
 def _never_waived(results: list[GateResult]) -> list[str]:
@@ -215,8 +215,8 @@ def _alone(criteria: Criteria, results: list[GateResult]) -> list[Problem]:
     """Gates on faithfulness that can block beside none on `answered_rate`: who refuses what is hard would pass."""
     errors = {gate.metric.name for gate in criteria.gates if gate.blocks}
     text = "faithfulness leaves out answers that assert nothing; add a gate on answered_rate with severity: error"
-    found = [each for each in results if each.is_main and each.metric == "faithfulness" and each.severity == "error"]
-    blocks = [each for each in found if each.judge and each.judge.counts and "answered_rate" not in errors]
+    faithful = [each for each in results if each.is_main and each.metric == "faithfulness" and each.severity == "error"]
+    blocks = [each for each in faithful if each.judge and each.judge.counts and "answered_rate" not in errors]
     return [Problem(text, criteria.name, each.line, f"gate {each.name}") for each in blocks]
 
 

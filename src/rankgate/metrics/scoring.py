@@ -128,8 +128,10 @@ class Tally:
                 self._listen(ranking, required)
 
     def _keep(self, query: MatchedQuery, sample: Sample) -> None:
-        found, share = dict(zip(query.found, query.hits, strict=True)), self.alike.setdefault
-        ranks = tuple([found[doc][0] if doc in found else None for doc, gain in sample.gains.items() if gain > 0])
+        first_ranks, share = dict(zip(query.found, query.hits, strict=True)), self.alike.setdefault
+        ranks = tuple(
+            [first_ranks[doc][0] if doc in first_ranks else None for doc, gain in sample.gains.items() if gain > 0]
+        )
         summary = RankSummary(ranks, query.retrieved, query.k, tuple([rank for rank, _ in query.repeats]))
         self.rank_summaries[sample.query_id] = share(summary, summary)
         if self.needs:

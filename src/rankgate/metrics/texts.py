@@ -123,7 +123,7 @@ def _found(words: str, text: str, *, borders: bool) -> Iterator[tuple[int, int]]
     wanted = words.split()
     pattern = r"\s+".join(map(re.escape, wanted))
     pattern = _apart("".join(wanted), pattern) if borders and wanted else pattern
-    yield from (found.span() for found in re.finditer(pattern, text, re.IGNORECASE * borders) if wanted)
+    yield from (occurrence.span() for occurrence in re.finditer(pattern, text, re.IGNORECASE * borders) if wanted)
 
 
 def words(text: str) -> list[str]:

@@ -26,7 +26,7 @@ def test_nothing_and_all_have_bins_of_their_own(value: float, expected: int) -> 
 def test_the_distribution_says_what_the_mean_hides() -> None:
     found = spread_of("recall@5", [(0.5, float(n % 2)) for n in range(4)])
     assert found is not None
-    assert found.said == (
+    assert found.sentences == (
         "Now the mean is 50.0%: all relevant documents are found for 2 questions (50%), none for 2 (50%), some for 0.",
         (
             "In the baseline the mean is 50.0%: all relevant documents are found for 0 questions (0%), "
@@ -38,4 +38,4 @@ def test_the_distribution_says_what_the_mean_hides() -> None:
 def test_the_distribution_never_says_all_or_none_where_it_is_neither() -> None:
     found = spread_of("recall@5", [(None, float(n > 0)) for n in range(1000)])
     assert found is not None
-    assert "found for 999 questions (>99%), none for 1 (<1%)" in found.said[0]
+    assert "found for 999 questions (>99%), none for 1 (<1%)" in found.sentences[0]

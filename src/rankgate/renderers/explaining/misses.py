@@ -17,59 +17,59 @@ MAX_DOCUMENTS = 6
 MAX_SHARED = 3
 
 
-def render_misses(found: Misses, unit: Unit | None, width: int) -> str:
+def render_misses(misses: Misses, unit: Unit | None, width: int) -> str:
     """The table, in lines of about `width` columns; `unit` is that of its metric, None without one."""
-    total, questions = len(found.listed) + found.more, count_text(found.questions, "question")
-    first = f"first {found.k} results" if found.k else "first k results, where k is the question's own"
+    total, questions = len(misses.listed) + misses.more, count_text(misses.questions, "question")
+    first = f"first {misses.k} results" if misses.k else "first k results, where k is the question's own"
     if not total:
         miss = f"a relevant document not in the {first}"
         return finished([f"None of {questions} is such a miss ({miss})."])
-    missed = set(found.causes) <= {cause.value for cause in MISSED}
+    missed = set(misses.causes) <= {cause.value for cause in MISSED}
     what = f"miss a relevant document in the {first}" if missed else "are listed"
     lines = paragraph(f"{total:,} of {questions} {what}:", width)
-    causes = [Cause(cause) for cause in found.causes]
+    causes = [Cause(cause) for cause in misses.causes]
     labels = padded_all([CAUSE_WORDS[cause][0].upper() for cause in causes])
-    digits = max(len(f"{count:,}") for count in found.causes.values())
-    for cause, label, count in zip(causes, labels, found.causes.values(), strict=True):
-        text = f"{count:>{digits},}  {label}  {cause_clause(cause, found.k, compared=found.compared)}"
+    digits = max(len(f"{count:,}") for count in misses.causes.values())
+    for cause, label, count in zip(causes, labels, misses.causes.values(), strict=True):
+        text = f"{count:>{digits},}  {label}  {cause_clause(cause, misses.k, compared=misses.compared)}"
         lines += paragraph(text, width, indent=2, hanging=digits + len(label) + 4)
-    lines += _shared(found, width)
-    if found.found_by_words is not None:
-        listed = f"{found.found_by_words} of the {len(found.listed)} questions listed"
+    lines += _shared(misses, width)
+    if misses.found_by_words is not None:
+        listed = f"{misses.found_by_words} of the {len(misses.listed)} questions listed"
         lines += ["", *paragraph(f"BM25 finds a relevant document for {listed}.", width)]
-    for place, each in enumerate(found.listed, start=1):
-        lines += ["", *_miss(place, each, found, unit, width)]
-    if found.more:
-        lines += ["", *paragraph(f"and {found.more:,} more; --limit shows more, --tag and --cause choose.", width)]
+    for place, each in enumerate(misses.listed, start=1):
+        lines += ["", *_miss(place, each, misses, unit, width)]
+    if misses.more:
+        lines += ["", *paragraph(f"and {misses.more:,} more; --limit shows more, --tag and --cause choose.", width)]
     return finished(lines)
 
 
-def _shared(found: Misses, width: int) -> list[str]:
-    which = "questions that lost a document" if found.of_lost else "questions listed here"
+def _shared(misses: Misses, width: int) -> list[str]:
+    which = "questions that lost a document" if misses.of_lost else "questions listed here"
     lines: list[str] = []
-    for share in found.shared[:MAX_SHARED]:
+    for share in misses.shared[:MAX_SHARED]:
         of_all = value_text(share.questions / share.of_questions, Unit.SHARE)
         tagged = f"{share.misses:,} of the {share.of_misses:,} {which} have the tag {safe(share.tag)}"
         lines += paragraph(f"{tagged}, which {of_all} of all have: look there first.", width)
     return ["", *lines] if lines else []
 
 
-def _miss(place: int, miss: Miss, found: Misses, unit: Unit | None, width: int) -> list[str]:
+def _miss(place: int, miss: Miss, misses: Misses, unit: Unit | None, width: int) -> list[str]:
     label = CAUSE_WORDS[Cause(miss.cause)][0].upper()
-    lines = paragraph(f"{place}. {safe(miss.query_id)}  {label}{_values(miss, found, unit)}", width, hanging=3)
+    lines = paragraph(f"{place}. {safe(miss.query_id)}  {label}{_values(miss, misses, unit)}", width, hanging=3)
     if miss.question and miss.question != miss.query_id:
         lines += paragraph(safe(miss.question, 300), width, indent=3, hanging=0)
     documents = miss.expected[:MAX_DOCUMENTS]
     suggestions = {each.id: f"; {SHORT[each.suggests]}" for each in miss.lexical.expected} if miss.lexical else {}
     for name, document in zip(padded_all([safe(each.id, 60) for each in documents]), documents, strict=True):
-        text = f"expected  {name}  {whereabouts(document, compared=found.compared)}{suggestions.get(document.id, '')}"
+        text = f"expected  {name}  {whereabouts(document, compared=misses.compared)}{suggestions.get(document.id, '')}"
         lines += paragraph(text, width, indent=5, hanging=10)
     if len(miss.expected) > len(documents):
         lines.append(f"               and {len(miss.expected) - len(documents)} more")
     if miss.instead:
         instead = f"instead   {', '.join(safe(each, 60) for each in miss.instead)}"
         lines += paragraph(instead, width, indent=5, hanging=10)
-    for name, items in _rankings(miss, compared=found.compared):
+    for name, items in _rankings(miss, compared=misses.compared):
         listed = ", ".join(f"{mark(item, graded=False)}{safe(item.id, 60)}" for item in items or ()) or "no results"
         lines += [] if items is None else paragraph(f"{name:<10}{listed}", width, indent=5, hanging=10)
     return lines
@@ -85,8 +85,8 @@ def _rankings(miss: Miss, *, compared: bool) -> list[tuple[str, Sequence[Listed]
     return [*lists, ("now", miss.first_now), ("BM25", [Listed(id=doc, gain=gain) for doc, gain in hits] or None)]
 
 
-def _values(miss: Miss, found: Misses, unit: Unit | None) -> str:
-    if unit is None or found.metric is None or miss.now is None:
+def _values(miss: Miss, misses: Misses, unit: Unit | None) -> str:
+    if unit is None or misses.metric is None or miss.now is None:
         return ""
     now = value_text(miss.now, unit)
-    return f"  {found.metric} {now if miss.before is None else f'{value_text(miss.before, unit)} → {now}'}"
+    return f"  {misses.metric} {now if miss.before is None else f'{value_text(miss.before, unit)} → {now}'}"

@@ -37,9 +37,9 @@ SHORT: dict[Suggestion, str] = {
 }
 
 
-def render_query(found: QueryExplained, width: int) -> str:
+def render_query(explained: QueryExplained, width: int) -> str:
     """The explanation, in lines of about `width` columns."""
-    question = found.question
+    question = explained.question
     text = safe(question.question, LONGEST_QUESTION) if question.question else "(the gold set has no text for it)"
     heading = safe(question.query_id)
     if question.question != question.query_id:
@@ -47,34 +47,37 @@ def render_query(found: QueryExplained, width: int) -> str:
     lines = paragraph(heading, width)
     if question.tags:
         lines += paragraph(f"tags: {', '.join(map(safe, question.tags))}", width)
-    clause = cause_clause(question.cause, found.k, compared=found.compared)
+    clause = cause_clause(question.cause, explained.k, compared=explained.compared)
     lines += [*paragraph(f"{CAUSE_WORDS[question.cause][0].upper()}: {clause}", width), ""]
     if question.expected:
-        lines += ["Expected by the gold set", *_expected(found), ""]
-    if any(score.now is not None or score.before is not None for score in found.scores):
-        lines += [*_scores(found.scores, compared=found.compared), ""]
-    lines += [*beside(_rankings(found), width), ""]
-    lines += [line for sentence in _legend(found) for line in paragraph(sentence, width, indent=2)]
-    if found.answer:
-        label, clause = STAGE_WORDS[found.answer.stage]
+        lines += ["Expected by the gold set", *_expected(explained), ""]
+    if any(score.now is not None or score.before is not None for score in explained.scores):
+        lines += [*_scores(explained.scores, compared=explained.compared), ""]
+    lines += [*beside(_rankings(explained), width), ""]
+    lines += [line for sentence in _legend(explained) for line in paragraph(sentence, width, indent=2)]
+    if explained.answer:
+        label, clause = STAGE_WORDS[explained.answer.stage]
         lines += ["", *paragraph(f"The answer got worse ({label}): {clause}", width)]
-        texts = [f"{safe(each.text, LONGEST_TEXT)!r}: {fate(each, safe)}" for each in found.answer.claims]
-        texts += [f"and {count_text(found.answer.more, 'more claim')}"] if found.answer.more else []
+        texts = [f"{safe(each.text, LONGEST_TEXT)!r}: {fate(each, safe)}" for each in explained.answer.claims]
+        texts += [f"and {count_text(explained.answer.more, 'more claim')}"] if explained.answer.more else []
         lines += [line for text in texts for line in paragraph(text, width, indent=2)]
-    if found.unsupported:
-        lines += ["", *_unsupported(found.unsupported, width)]
-    if found.lexical:
-        lines += ["", *(line for sentence in _advice(found, found.lexical) for line in paragraph(sentence, width))]
+    if explained.unsupported:
+        lines += ["", *_unsupported(explained.unsupported, width)]
+    if explained.lexical:
+        lines += [
+            "",
+            *(line for sentence in _advice(explained, explained.lexical) for line in paragraph(sentence, width)),
+        ]
     return finished(lines)
 
 
-def _unsupported(found: Unsupported, width: int) -> list[str]:
+def _unsupported(unsupported: Unsupported, width: int) -> list[str]:
     """Each claim without support: what was looked at, and what is quoted for it."""
-    count = f"{len(found.claims):,} of {count_text(found.among, 'claim')}"
+    count = f"{len(unsupported.claims):,} of {count_text(unsupported.among, 'claim')}"
     lines = paragraph(f"The answer makes claims that its passages do not support ({count}):", width)
-    for claim in found.claims[:MAX_EXPECTED]:
+    for claim in unsupported.claims[:MAX_EXPECTED]:
         lines += paragraph(_claim(claim), width, indent=2)
-    more = len(found.claims) - MAX_EXPECTED
+    more = len(unsupported.claims) - MAX_EXPECTED
     return [*lines, f"  and {count_text(more, 'more claim')}"] if more > 0 else lines
 
 
@@ -97,15 +100,15 @@ def cause_clause(cause: Cause, k: int | None, *, compared: bool) -> str:
     return clause.replace("first k", f"first {k or 'k'}")
 
 
-def _expected(found: QueryExplained) -> list[str]:
-    documents = found.question.expected[:MAX_EXPECTED]
-    graded = _graded(found)
+def _expected(explained: QueryExplained) -> list[str]:
+    documents = explained.question.expected[:MAX_EXPECTED]
+    graded = _graded(explained)
     lines = [
-        f"  {name}  {f'gain {document.gain:g}  ' if graded else ''}{whereabouts(document, compared=found.compared)}"
-        f"{f' (below the {found.depth} shown)' if (document.after or 0) > found.depth else ''}"
+        f"  {name}  {f'gain {document.gain:g}  ' if graded else ''}{whereabouts(document, compared=explained.compared)}"
+        f"{f' (below the {explained.depth} shown)' if (document.after or 0) > explained.depth else ''}"
         for name, document in zip(padded_all([safe(each.id, LONGEST_ID) for each in documents]), documents, strict=True)
     ]
-    more = len(found.question.expected) - len(documents)
+    more = len(explained.question.expected) - len(documents)
     return [*lines, f"  and {more} more"] if more else lines
 
 
@@ -119,19 +122,19 @@ def _score_row(score: Score) -> tuple[str, str, str, str]:
     return score.metric, before, now, NOTHING if score.change is None else delta_text(score.change, score.unit)
 
 
-def _rankings(found: QueryExplained) -> list[list[str]]:
-    question, graded = found.question, _graded(found)
+def _rankings(explained: QueryExplained) -> list[list[str]]:
+    question, graded = explained.question, _graded(explained)
     lists = [_list("now", question.now, "the run lacks this question", graded=graded)]
-    if found.compared:
+    if explained.compared:
         lists.insert(0, _list("baseline", question.before, "the baseline lacks this question", graded=graded))
-    if found.lexical:
-        lists.append(_list("BM25 (words alone)", _hits(found.lexical, found), "", graded=graded))
+    if explained.lexical:
+        lists.append(_list("BM25 (words alone)", _hits(explained.lexical, explained), "", graded=graded))
     return lists
 
 
-def _hits(lexical: Lexical, found: QueryExplained) -> list[Listed]:
+def _hits(lexical: Lexical, explained: QueryExplained) -> list[Listed]:
     """BM25's documents with the gains that the gold set states: of the very chunk, else of its document."""
-    question = found.question
+    question = explained.question
     gains = {item.id: item.gain for item in (*(question.before or ()), *(question.now or ()))}
     gains |= {document.id: document.gain for document in question.expected}
     return [Listed(id=hit.id, gain=gains.get(hit.id, gains.get(hit.doc_id or hit.id))) for hit in lexical.first]
@@ -156,24 +159,24 @@ def mark(item: Listed, *, graded: bool) -> str:
     return f"*{item.gain:g}" if graded else "*"
 
 
-def _graded(found: QueryExplained) -> bool:
-    return any(document.gain != 1 for document in found.question.expected)
+def _graded(explained: QueryExplained) -> bool:
+    return any(document.gain != 1 for document in explained.question.expected)
 
 
-def _legend(found: QueryExplained) -> Iterator[str]:
-    question = found.question
+def _legend(explained: QueryExplained) -> Iterator[str]:
+    question = explained.question
     gains = [item.gain for item in (*(question.before or ()), *(question.now or ())) if item.gain is not None]
-    if any(gain > 0 for gain in gains) or (found.lexical and question.expected):
+    if any(gain > 0 for gain in gains) or (explained.lexical and question.expected):
         most = max(document.gain for document in question.expected)
         graded = f"*{most:g} right, with a gain of {most:g} in the gold set"
-        yield graded if _graded(found) else "* right: the gold set expects it"
+        yield graded if _graded(explained) else "* right: the gold set expects it"
     if any(gain <= 0 for gain in gains):
         yield "x judged, and not right"
-    if found.depth == max((len(items) for items in (question.before, question.now) if items), default=0):
-        yield f"the first {count_text(found.depth, 'result')} of each; --depth shows more"
+    if explained.depth == max((len(items) for items in (question.before, question.now) if items), default=0):
+        yield f"the first {count_text(explained.depth, 'result')} of each; --depth shows more"
 
 
-def _advice(found: QueryExplained, lexical: Lexical) -> Iterator[str]:
+def _advice(explained: QueryExplained, lexical: Lexical) -> Iterator[str]:
     """What the run and BM25 beside it suggest, a sentence for each kind of trouble, the most telling first."""
     if lexical.suggests == "nothing_relevant":
         yield "The gold set expects nothing here, so there is nothing to compare with BM25."
@@ -183,11 +186,11 @@ def _advice(found: QueryExplained, lexical: Lexical) -> Iterator[str]:
         for kind in TELLING:
             documents = [each for each in lexical.expected if each.suggests == kind]
             if documents:
-                yield _suggestion(kind, documents, found)
+                yield _suggestion(kind, documents, explained)
 
 
-def _suggestion(kind: Suggestion, documents: Sequence[LexicalExpected], found: QueryExplained) -> str:
-    ranks = {document.id: document.after for document in found.question.expected}
+def _suggestion(kind: Suggestion, documents: Sequence[LexicalExpected], explained: QueryExplained) -> str:
+    ranks = {document.id: document.after for document in explained.question.expected}
     names = _names([safe(each.id, 60) for each in documents])
     by_bm25 = _at([each.rank for each in documents])
     by_run = _at([ranks[each.id] for each in documents])
@@ -200,18 +203,18 @@ def _suggestion(kind: Suggestion, documents: Sequence[LexicalExpected], found: Q
             where = f", which has {it}{by_run}" if by_run else ""
             return (
                 f"Index or embedding trouble: BM25 finds {names}{by_bm25} by the question's own words, "
-                f"and {they} not in the first {found.depth} of the run{where}."
+                f"and {they} not in the first {explained.depth} of the run{where}."
             )
         case "run_lower":
             return (
                 f"Ranking trouble: BM25 has {names}{by_bm25} by the question's own words, and the run only{by_run}, "
-                f"below its first {found.k}; look at the embedding or the reranker."
+                f"below its first {explained.k}; look at the embedding or the reranker."
             )
         case "neither":
             return (
                 f"Wording or chunking trouble: neither BM25{_in_brackets(by_bm25)} nor the run{_in_brackets(by_run)} "
-                f"has {names} in its first {found.depth}; the question says it in other words, or the chunk with the "
-                "answer is missing or cut apart."
+                f"has {names} in its first {explained.depth}; the question says it in other words, or the chunk with "
+                "the answer is missing or cut apart."
             )
         case "run_alone":
             beside_it = f"and BM25 does not{_in_brackets(by_bm25)}"

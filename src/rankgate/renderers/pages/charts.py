@@ -92,7 +92,7 @@ class Chart(msgspec.Struct, frozen=True, kw_only=True):
     height: float
     panes: Sequence[Pane]
     name: str = ""
-    said: Sequence[str] = ()
+    sentences: Sequence[str] = ()
     queries: int = 0
 
 

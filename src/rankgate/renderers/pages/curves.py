@@ -59,17 +59,17 @@ def _floor(sweeps: Sequence[Sweep]) -> float:
 
 
 def _chart(sweeps: Sequence[Sweep], id_: str, width: int, height: int, floor: float) -> charts.Chart:
-    tag, said = sweeps[0].tag, tuple(map(knee_text, sweeps))
+    tag, knees = sweeps[0].tag, tuple(map(knee_text, sweeps))
     name = "all questions" if tag is None else one_line(tag, 60)
     return charts.Chart(
         id=id_,
         title=f"{' and '.join(NAMES[sweep.measure] for sweep in sweeps)} by cut-off, {name}",
-        description=" ".join(f"{_ends(sweep)} {text}" for sweep, text in zip(sweeps, said, strict=True)),
+        description=" ".join(f"{_ends(sweep)} {text}" for sweep, text in zip(sweeps, knees, strict=True)),
         width=len(sweeps) * width,
         height=height,
         panes=[pane(sweep, place * width, width, height, floor) for place, sweep in enumerate(sweeps)],
         name=name,
-        said=said,
+        sentences=knees,
         queries=max(sweep.queries for sweep in sweeps),
     )
 

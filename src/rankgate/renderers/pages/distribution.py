@@ -37,17 +37,17 @@ def spread_of(metric: str, values: Sequence[tuple[float | None, float | None]]) 
     now = [value for _, value in values if value is not None]
     if not now:
         return None
-    said = (_sentence("Now", now), *([_sentence("In the baseline", before)] if before else []))
+    sentences = (_sentence("Now", now), *([_sentence("In the baseline", before)] if before else []))
     pane = _pane([(charts.BEFORE, before), (charts.NOW, now)] if before else [(charts.NOW, now)])
     return charts.Chart(
         id="spread",
         title=f"Distribution of {metric} over the questions",
-        description=" ".join(said),
+        description=" ".join(sentences),
         width=_WIDTH,
         height=_HEIGHT,
         panes=[pane],
         name=metric,
-        said=said,
+        sentences=sentences,
     )
 
 

@@ -95,9 +95,9 @@ def page_questions(details: ReportDetails, report: Report) -> PageQuestions:
         columns["value"].append(None if now is None else float(f"{now:.6g}"))
         columns["said"].append(pairs[before, now] if measure else None)
     unit = measure.unit if measure else Unit.SCORE
-    values, said = _as_texts(pairs, unit, both=both)
+    values, numbers = _as_texts(pairs, unit, both=both)
     if measure:
-        columns["said"] = [said[number] for number in columns["said"]]
+        columns["said"] = [numbers[pair] for pair in columns["said"]]
     ways, number_of = columns["way"], {name: place for place, name in enumerate(columns["id"])}
     answers = answers_of(report, len(details.order))
     known = {listed_name(each.id.raw): [each.clause, *map(plain, each.claims)] for each in answers}

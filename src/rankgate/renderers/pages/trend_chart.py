@@ -55,8 +55,8 @@ def _recent(report: Report, name: str, place: int) -> charts.Chart:
     first, last, now = (value_or_dash(value, metric.unit) for value in (points[0][1], points[-1][1], metric.value))
     floors = {gate.limits.threshold for gate in report.gates if gate.metric == name and not gate.segment}
     limits = sorted(floor for floor in floors if floor is not None)
-    said = [f"{count_text(len(points), 'recorded run')}, from {first} to {last}; this run {now}."]
-    said += [f"The limit is {value_or_dash(limit, metric.unit)}." for limit in limits]
+    sentences = [f"{count_text(len(points), 'recorded run')}, from {first} to {last}; this run {now}."]
+    sentences += [f"The limit is {value_or_dash(limit, metric.unit)}." for limit in limits]
     if metric.value is not None:
         points.append((len(trend), metric.value, _THIS_RUN))
     ends = charts.around([*(value for _, value, _ in points), *limits], metric.unit)
@@ -68,7 +68,7 @@ def _recent(report: Report, name: str, place: int) -> charts.Chart:
     return charts.Chart(
         id=f"trend-{place}",
         title=f"{name} over the last runs",
-        description=" ".join(said),
+        description=" ".join(sentences),
         width=344,
         height=150,
         panes=[charts.Pane(x, y, lines, marks)],
@@ -163,8 +163,8 @@ def _marks(curve: Curve) -> list[charts.Mark]:
     accepted = [point for point in curve.points if point.run.accepted]
     rings = [charts.Mark(point.run.at, point.value, "circle", charts.BEFORE, ring, ring=True) for point in accepted]
     for point in curve.points:
-        record, said, looks = point.run.record, _said(point, curve), MARKS[point.run.record.verdict]
-        rings.append(charts.Mark(point.run.at, point.value, *looks, size, run=record.id, hover=said))
+        record, hover, looks = point.run.record, _said(point, curve), MARKS[point.run.record.verdict]
+        rings.append(charts.Mark(point.run.at, point.value, *looks, size, run=record.id, hover=hover))
     return rings
 
 
