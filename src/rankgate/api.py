@@ -98,8 +98,8 @@ def check(
         inputs = replace(inputs, criteria=named.path)
     if base is not None and (inputs.asked or inputs.in_memory):
         raise bad_input("base= judges by files of that commit as well; give criteria, gold, run and baseline as files")
-    found = with_texts(judge(inputs))
-    return Report(**{name: getattr(found, name) for name in found.__struct_fields__})
+    report = with_texts(judge(inputs))
+    return Report(**{name: getattr(report, name) for name in report.__struct_fields__})
 
 
 @from_python

@@ -130,17 +130,17 @@ def redacted(name: str) -> str:
     What is no address is returned as it is, and so is `file:///folder`, whose path may hold any of those signs. Where
     nobody can tell a password from the rest, as in one with a `?`, nothing but the scheme is left.
     """
-    found = _ADDRESS.search(name)
-    before = name[: found.start()] if found else name
+    address = _ADDRESS.search(name)
+    before = name[: address.start()] if address else name
     if _STORE.fullmatch(name):
         return name
-    if re.search(":" if found else ":.*@", before, re.DOTALL):
+    if re.search(":" if address else ":.*@", before, re.DOTALL):
         return "…"
-    if not found:
+    if not address:
         plain = _QUERY.split(name, maxsplit=1)[0]
         return name if plain == name else f"{plain}?…"
-    scheme, rest = (found[1] or "")[:-1], name[found.end() :]
-    if scheme == "file:" and found[0].endswith("///"):
+    scheme, rest = (address[1] or "")[:-1], name[address.end() :]
+    if scheme == "file:" and address[0].endswith("///"):
         return f"{before}file:///{redacted(rest)}"
     user, at, place = rest.rpartition("@")
     plain = re.split(r"[?#;]", place, maxsplit=1)[0]
@@ -151,4 +151,4 @@ def redacted(name: str) -> str:
 
 def redacted_text(text: str) -> str:
     """A text with every name of a source in it redacted, each up to the next space."""
-    return _WORD.sub(lambda found: redacted(found[0]), text) if ":" in text or "?" in text else text
+    return _WORD.sub(lambda word: redacted(word[0]), text) if ":" in text or "?" in text else text

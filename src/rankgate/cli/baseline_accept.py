@@ -190,8 +190,8 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
         opened = candidate_run(again, criteria, gold=gold).open(needs)
         name = "standard input" if run_file and path != run_file.path else opened.name
         traffic = _traffic_of(again, criteria)
-        asked = gold.samples.keys() if gold else ()
-        packed = pack_run(opened, traffic, source=name, depth=depth, gold=asked)
+        questions = gold.samples.keys() if gold else ()
+        packed = pack_run(opened, traffic, source=name, depth=depth, gold=questions)
         is_of_gold = packed.of_gold > 0
         if arguments.verdicts and not packed.answers:
             raise bad_input(_NOTHING_JUDGED, file=arguments.verdicts)

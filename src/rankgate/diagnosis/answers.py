@@ -90,8 +90,8 @@ def stage_found(metric: Metric, now: Scores, before: Scores) -> list[Diagnosis]:
         return []
     numbers: dict[str, str | int | float] = {"metric": metric.name, "worse": stages.total()}
     numbers |= {each.value: number for each, number in stages.items() if each}
-    sides = [(_recall(now.matched.get(each)), _recall(old)) for each, old in before.matched.items()]
-    if known := [(new, old) for new, old in sides if new is not None and old is not None]:
+    recalls = [(_recall(now.matched.get(each)), _recall(old)) for each, old in before.matched.items()]
+    if known := [(new, old) for new, old in recalls if new is not None and old is not None]:
         numbers["context_recall"] = sum(new for new, _ in known) / len(known)
         numbers["context_recall_before"] = sum(old for _, old in known) / len(known)
         numbers["questions"] = len(known)
@@ -227,10 +227,10 @@ def _silent(metrics: tuple[str, ...], now: Scores, before: Scores | None) -> Sil
     """Over the questions that are judged in both runs, else in the run."""
     if not metrics or RunField.ANSWER in now.unstated:
         return None
-    stated = [side for side in (now, before) if side and RunField.ANSWER not in side.unstated]
-    sides = [[_asserts(side.matched.get(each)) for each in now.query_ids] for side in stated]
-    rows = [row for row in zip(*sides, strict=True) if None not in row]
-    rows = rows or [(each,) for each in sides[0] if each is not None]
+    stated = [scores for scores in (now, before) if scores and RunField.ANSWER not in scores.unstated]
+    asserted = [[_asserts(scores.matched.get(each)) for each in now.query_ids] for scores in stated]
+    rows = [row for row in zip(*asserted, strict=True) if None not in row]
+    rows = rows or [(each,) for each in asserted[0] if each is not None]
     after, *others = ([*column].count(False) for column in zip(*rows, strict=True)) if rows else (0,)
     return Silent(before=next(iter(others), None), now=after, among=len(rows), metrics=metrics) if rows else None
 

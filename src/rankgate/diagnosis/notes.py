@@ -22,11 +22,11 @@ OTHER_LENGTH = 2  # times: below, lists are about as long
 
 def absent_notes(scores: Scores, name: str) -> list[str]:
     """Which questions a run lacks: those that it was asked, and of a baseline those that are new to it."""
-    asked = len(scores.missing - scores.new_queries)
+    absent_count = len(scores.missing - scores.new_queries)
     new = len(scores.new_queries)
     notes: list[str] = []
-    if asked:
-        absent = f"{count_text(asked, 'question is', 'questions are')} absent from {name}"
+    if absent_count:
+        absent = f"{count_text(absent_count, 'question is', 'questions are')} absent from {name}"
         notes.append(f"{absent}; where relevance is scored, that counts as the worst.")
     if new:
         notes.append(f"{count_text(new, 'question is', 'questions are')} absent from {name}, and not compared.")
@@ -45,8 +45,8 @@ def notes_of(
     notes = absent_notes(scores, "the run")
     notes += [ignored] if unknown else []
     notes += [removed] if scores.duplicates else []
-    sides = {"run": candidate, "baseline": baseline}
-    if unlisted := [f"the {name}" for name, side in sides.items() if side and not side.scores.listed]:
+    runs = {"run": candidate, "baseline": baseline}
+    if unlisted := [f"the {name}" for name, run in runs.items() if run and not run.scores.listed]:
         what = "known by values per query and not by rankings: no documents are named, nor whether lists are the same"
         notes.append(f"{' and '.join(unlisted)} {'is' if len(unlisted) == 1 else 'are'} {what}.".capitalize())
     notes += judge_notes(criteria.metrics(), scores)

@@ -286,8 +286,10 @@ def _value(
     whole = (gate for gate in results if gate.segment is None and gate.metric == metric.name)
     gate = next((gate for gate in whole if own and gate.limits.confidence == CONFIDENCE), None)
     if gate is None:
-        found = estimate(column, metric, scores.clusters, ends=attainable(metric, scores, column))
-        value, ci, n, spread = (found.value, found.ci, found.n, found.distribution) if found else (None, None, 0, None)
+        estimated = estimate(column, metric, scores.clusters, ends=attainable(metric, scores, column))
+        value, ci, n, spread = None, None, 0, None
+        if estimated:
+            value, ci, n, spread = estimated.value, estimated.ci, estimated.n, estimated.distribution
     else:
         value, ci, n = gate.measured.value, gate.measured.ci, gate.measured.n
         spread = distribution([x for x in column if x is not None]) if is_rate(metric) and n else None

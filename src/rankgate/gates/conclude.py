@@ -37,8 +37,8 @@ def concluded(report: Report) -> Report:
 
 def with_conclusion(report: Report) -> Report:
     """The report with its conclusion and the sentence of it; its verdict stays."""
-    made = replace(report, conclusion=conclude(report))
-    return replace(made, summary=sentence(made))
+    concluded_report = replace(report, conclusion=conclude(report))
+    return replace(concluded_report, summary=sentence(concluded_report))
 
 
 def with_other_code(report: Report) -> Report:
@@ -50,9 +50,10 @@ def with_other_code(report: Report) -> Report:
 
 def conclude(report: Report) -> Conclusion:
     """What the report's verdict says."""
-    found = next(filter(None, (make(report) for make in _MAKERS)))
+    conclusion = next(filter(None, (make(report) for make in _MAKERS)))
     shares = traffic_share(report.measured.traffic)
-    return replace(found, next=next_command(report, found), accept=accept_command(report, found), traffic=shares)
+    following, accept = next_command(report, conclusion), accept_command(report, conclusion)
+    return replace(conclusion, next=following, accept=accept, traffic=shares)
 
 
 def traffic_share(traffic: Traffic | None) -> TrafficShare | None:
@@ -89,10 +90,10 @@ def _not_judged(report: Report) -> Conclusion | None:
 
 
 def _empty(report: Report) -> Conclusion | None:
-    found = report.measured.empties
-    if not found or not found.nearly_all:
+    empties = report.measured.empties
+    if not empties or not empties.nearly_all:
         return None
-    counts = {"empty": found.empty, "total": found.total, "absent": found.absent}
+    counts = {"empty": empties.empty, "total": empties.total, "absent": empties.absent}
     return Conclusion(kind=ConclusionKind.EMPTY, counts=counts)
 
 
@@ -255,18 +256,18 @@ def empties_of(gold: Gold, candidate: Scores, baseline: Scores | None) -> Emptie
 
     A tag is named where nearly all of its questions, at least five, are without a result and the baseline had some.
     """
-    asked = [sample for sample in gold.samples.values() if sample.relevant()]
-    if not asked or not candidate.listed or not (candidate.rank_summaries or candidate.missing):
+    answerable = [sample for sample in gold.samples.values() if sample.relevant()]
+    if not answerable or not candidate.listed or not (candidate.rank_summaries or candidate.missing):
         return None
     now, before = _retrieved(candidate), _retrieved(baseline) if baseline else {}
-    none = [sample.query_id for sample in asked if not now.get(sample.query_id)]
+    none = [sample.query_id for sample in answerable if not now.get(sample.query_id)]
     if not none:
         return None
     from rankgate.metrics.tags import parts_of  # noqa: PLC0415 -- paid only where a list is empty
 
     lacking, segments = set(none), dict[str, tuple[int, int]]()
-    for name, rows in parts_of(asked).items():
-        queries = [asked[row].query_id for row in rows]
+    for name, rows in parts_of(answerable).items():
+        queries = [answerable[row].query_id for row in rows]
         hit = sum(query in lacking for query in queries)
         had = not before or any(before.get(query) for query in queries)
         if hit >= NEARLY_ALL * len(queries) and had:
@@ -274,7 +275,7 @@ def empties_of(gold: Gold, candidate: Scores, baseline: Scores | None) -> Emptie
     first = max(none, key=lambda query: before.get(query, 0))
     return Empties(
         empty=len(none),
-        total=len(asked),
+        total=len(answerable),
         absent=len(lacking & candidate.missing),
         segments=segments,
         first=first,

@@ -38,12 +38,12 @@ def _rank(broken: Broken) -> tuple[bool, bool, float, bool]:
 
 def _broken(gate: GateResult) -> list[Broken]:
     """A row for each of the limits that decided; one of another rule where none did."""
-    found: list[Broken] = []
+    broken: list[Broken] = []
     for reason in gate.decision.deciding:
         rule = LIMITS.get(reason.kind)
         if rule is not None and reason.ruling in (Ruling.VIOLATED, Ruling.INCONCLUSIVE):
-            found.append(Broken(gate, rule, _beyond(gate, rule)))
-    return found or [Broken(gate, "other", 0.0)]
+            broken.append(Broken(gate, rule, _beyond(gate, rule)))
+    return broken or [Broken(gate, "other", 0.0)]
 
 
 def _beyond(gate: GateResult, rule: Literal["floor", "drop"]) -> float:

@@ -11,61 +11,66 @@ from rankgate.model.values import ReasonKind, Verdict
 PAGE = "report.html"
 
 
-def next_command(report: Report, found: Conclusion) -> list[str]:
+def next_command(report: Report, conclusion: Conclusion) -> list[str]:
     """The next command, as words; none after a strong pass.
 
     After a verdict by labels of traffic it writes the page, which shows the questions whose results changed: no gold
     question explains it.
     """
-    if found.kind is ConclusionKind.PASS and found.strength in (Strength.RULED_OUT, Strength.UNCHANGED):
+    if conclusion.kind is ConclusionKind.PASS and conclusion.strength in (Strength.RULED_OUT, Strength.UNCHANGED):
         return []
     call = report.call or Call(retriever=True, store=True)
     elsewhere = _elsewhere(report)
-    if any(gate.over_traffic for gate in report.gates if gate.place == found.place):
+    if any(gate.over_traffic for gate in report.gates if gate.place == conclusion.place):
         return ["rankgate", "check", *elsewhere, *_given(call, "gold", "run", "baseline"), "-o", PAGE]
     run = report.provenance.run.path if report.provenance.run else None
     empties = report.measured.empties
     first = empties.first if empties else None
-    question = _question(report, found)
+    question = _question(report, conclusion)
     words: list[str] = []
     if any(problem.kind is ProblemKind.NOT_RECORDED for problem in report.problems):
         words = ["check", "--record", *elsewhere]
-    elif found.kind in (ConclusionKind.EMPTY, ConclusionKind.EMPTY_SEGMENT) and first:
+    elif conclusion.kind in (ConclusionKind.EMPTY, ConclusionKind.EMPTY_SEGMENT) and first:
         again = ["record", "--only", first, *elsewhere, *_given(call, "gold")]
         words = again if call.retriever else _explained(report, call, first)
-    elif found.kind is ConclusionKind.OTHER_CODE:
+    elif conclusion.kind is ConclusionKind.OTHER_CODE:
         words = ["check", "--record", *elsewhere, *_given(call, "gold", "run", "baseline")]
-    elif found.kind is ConclusionKind.NO_BASELINE:
+    elif conclusion.kind is ConclusionKind.NO_BASELINE:
         place = _given(call, "baseline") if call.store else ["--to", "baseline"]
         words = ["baseline", "accept", *place, *elsewhere, *_given(call, "gold", "run")]
-    elif found.kind is ConclusionKind.GIVEN_UP:
+    elif conclusion.kind is ConclusionKind.GIVEN_UP:
         words = ["compare", report.changes.given_up[0].anchor, *([run] if run else []), *_store(report)]
-    elif found.rule == "other" and _lacks_verdicts(report, found):
+    elif conclusion.rule == "other" and _lacks_verdicts(report, conclusion):
         words = _judged(report, call)
-    elif question is not None and found.kind is not ConclusionKind.NOT_JUDGED:
+    elif question is not None and conclusion.kind is not ConclusionKind.NOT_JUDGED:
         words = _explained(report, call, question)
     else:
         # All rows say in full what no gate warns of; the inputs, why something is unproven or cannot be judged.
-        looks = ["check", "--all", *_base(call)] if found.kind is ConclusionKind.WARNING else ["validate"]
+        looks = ["check", "--all", *_base(call)] if conclusion.kind is ConclusionKind.WARNING else ["validate"]
         words = [*looks, *elsewhere, *_given(call, "gold", "run", "baseline")]
     return ["rankgate", *words]
 
 
-def _question(report: Report, found: Conclusion) -> str | None:
+def _question(report: Report, conclusion: Conclusion) -> str | None:
     """The question that shows best what was found, if one does."""
     named = next(
-        (gate.decision.queries for gate in report.gates if found.rule == "other" and gate.place == found.place), []
+        (
+            gate.decision.queries
+            for gate in report.gates
+            if conclusion.rule == "other" and gate.place == conclusion.place
+        ),
+        [],
     )
     changes = report.changes
-    worse = changes.losers_of(found.place)
+    worse = changes.losers_of(conclusion.place)
     in_order = [move.query_id for move in changes.misses if move.query_id in worse]  # as every output lists them
     question = next(iter([*named, *in_order, *worse]), None)
-    if question is None and found.rule == "floor" and found.place:
-        return changes.lowest.get(found.place)
+    if question is None and conclusion.rule == "floor" and conclusion.place:
+        return changes.lowest.get(conclusion.place)
     return question
 
 
-def accept_command(report: Report, found: Conclusion) -> list[str]:
+def accept_command(report: Report, conclusion: Conclusion) -> list[str]:
     """The command that accepts the drop or the lost questions for which gates fail into the store of accepted runs.
 
     None where a floor would be missed or a question fail that must pass all the same, and where the baseline is a file
@@ -74,7 +79,7 @@ def accept_command(report: Report, found: Conclusion) -> list[str]:
     baseline = report.provenance.baseline
     failing = (gate for gate in report.gates if gate.verdict is Verdict.FAIL)
     kinds = {reason.kind for gate in failing for reason in gate.decision.deciding}
-    if found.kind is not ConclusionKind.GATE_FAILS or not kinds <= {ReasonKind.REGRESSION, ReasonKind.LOST}:
+    if conclusion.kind is not ConclusionKind.GATE_FAILS or not kinds <= {ReasonKind.REGRESSION, ReasonKind.LOST}:
         return []
     if baseline is None or baseline.lineage is None:
         return []
@@ -82,8 +87,8 @@ def accept_command(report: Report, found: Conclusion) -> list[str]:
     return ["rankgate", "baseline", "accept", "--reason", "WHY", *options]
 
 
-def _lacks_verdicts(report: Report, found: Conclusion) -> bool:
-    return any(gate.lacks_verdicts for gate in report.gates if gate.place == found.place)
+def _lacks_verdicts(report: Report, conclusion: Conclusion) -> bool:
+    return any(gate.lacks_verdicts for gate in report.gates if gate.place == conclusion.place)
 
 
 def _judged(report: Report, call: Call) -> list[str]:

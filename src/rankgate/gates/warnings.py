@@ -187,12 +187,12 @@ def judged_facts(
             continue
         units = judges[metric.name].units
         judge = (result and result.judge) or units.trust.judge()
-        found, see = result and result.evidence.detectable, partial(detectable, gate, slope=units.slope)
+        measured_drop, see = result and result.evidence.detectable, partial(detectable, gate, slope=units.slope)
         facts.append(f"gate {shown(gate.name)}: {labels_text(metric.name, judge)}")
         samples = [*filter(None, counting(metric, [*gold.samples.values()], criteria.default_k))]
         clusters = [sample.cluster or (sample.query_id,) for sample in samples]
         planned = [see(queries=len(samples), clusters=clusters, assumed=spread) for spread in SPREADS]
-        seen = [each for each in ([found] if found and not found.assumed else planned) if each]
+        seen = [each for each in ([measured_drop] if measured_drop and not measured_drop.assumed else planned) if each]
         if not seen:
             continue
         safe, unit = gate.evidence is Evidence.PROVEN_SAFE, metric.unit
@@ -203,11 +203,11 @@ def judged_facts(
         spread = f"spread of {SPREADS[0]} to {SPREADS[1]} assumed, as between real systems"
         spread = spread if sizes[1:] else f"spread of {seen[0].spread:.2g} measured"
         limit = f"{size_text(gate.regression_max or 0.0, unit)} allowed"
-        asked = count_text(seen[0].queries, "question")
+        questions = count_text(seen[0].queries, "question")
         needed = [rounded(each.queries_needed) for each in seen if each.queries_needed and not seen[-1].sees]
         would = "do" if safe else f"detect {size_text(2 * (gate.regression_max or 0.0), unit)}"
         more = f"; about {' to '.join(dict.fromkeys(needed))} questions would {would}" if needed else ""
-        facts.append(f"gate {shown(gate.name)}: with {asked}, {caught} ({limit}; {spread}){more}")
+        facts.append(f"gate {shown(gate.name)}: with {questions}, {caught} ({limit}; {spread}){more}")
     return [*facts, *unseen_answers(criteria, judges)] if judges else facts
 
 
@@ -224,18 +224,18 @@ def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
     sights, lost, facts = list[tuple[Gate, Detectable]](), dict[str, str](), list[str]()
     for gate in criteria.gates:
         counts = counting(gate.metric, [*gold.samples.values()], criteria.default_k)
-        asked = [*filter(None, counts)]
+        counted = [*filter(None, counts)]
         judged = isinstance(gate.metric, JudgedMetric)  # of which `judged_facts` speaks
         result = measured.get((gate.name, None))
-        said = None if judged else _blind_spot(gate, result, asked)
-        seen = result.evidence.detectable if result else planned(gate, asked)
-        if said and seen and gate.evidence is not Evidence.PROVEN_SAFE:
+        sentence = None if judged else _blind_spot(gate, result, counted)
+        seen = result.evidence.detectable if result else planned(gate, counted)
+        if sentence and seen and gate.evidence is not Evidence.PROVEN_SAFE:
             sights.append((gate, seen))
-            said = None
+            sentence = None
         unseen = [_lost_unseen(gate, each) for each in results if each.place == (gate.name, None)]
         if unseen and unseen[0]:
             lost[gate.name] = unseen[0]
-        sentences = (said, _blocks_by_chance(gate, len(asked)))
+        sentences = (sentence, _blocks_by_chance(gate, len(counted)))
         facts += [f"gate {shown(gate.name)}: {sentence}" for sentence in sentences if sentence]
         for rule in gate.segments:
             blind: dict[str, str] = {}
@@ -251,12 +251,12 @@ def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
                 unknown = judged and (gate.name, name) not in measured  # nor J
                 if name not in of_parts or unknown:
                     continue
-                said = _blind_spot(of_parts[name], measured.get((gate.name, name)), samples)
-                blind |= {name: said} if said else {}
+                sentence = _blind_spot(of_parts[name], measured.get((gate.name, name)), samples)
+                blind |= {name: sentence} if sentence else {}
             if blind:
-                name, said = next(iter(blind.items()))
+                name, sentence = next(iter(blind.items()))
                 count = count_text(len(blind), "segment")
-                facts.append(f"gate {shown(gate.name)}, {count} of {len(parts)}: in {shown(name)} {said}")
+                facts.append(f"gate {shown(gate.name)}, {count} of {len(parts)}: in {shown(name)} {sentence}")
     return [*_together(sights), *_all_lost(lost), *facts]
 
 
@@ -347,8 +347,10 @@ def proof_facts(criteria: Criteria, gold: Gold) -> list[str]:
         scored = {row for row, each in enumerate(counts) if every or each}
         name, q = shown(gate.name), gate.metric.at_quantile
         if q is not None and None in quantile_interval([0.0] * len(scored), q, confidence=gate.confidence):
-            asked = count_text(len(scored), "question gives", "questions give")
-            facts.append(f"gate {name}: {asked} {gate.metric.name} no bound; the swap test alone can prove a change")
+            unbounded = count_text(len(scored), "question gives", "questions give")
+            facts.append(
+                f"gate {name}: {unbounded} {gate.metric.name} no bound; the swap test alone can prove a change"
+            )
         if not clustered or q is not None:
             continue
         parts = {f"gate {name}": scored}
@@ -365,13 +367,13 @@ def proof_facts(criteria: Criteria, gold: Gold) -> list[str]:
     return facts
 
 
-def _lost_unseen(gate: Gate, found: GateResult) -> str | None:
+def _lost_unseen(gate: Gate, result: GateResult) -> str | None:
     """That a gate which limits drops lets a fifth of its value be lost, in words; None where its limits do not."""
-    value, unit, limit, seen = found.measured.value, gate.metric.unit, gate.regression_max, found.evidence.detectable
+    value, unit, limit, seen = result.measured.value, gate.metric.unit, gate.regression_max, result.evidence.detectable
     if limit is None or not value or value < 0 or gate.metric.direction is Direction.LOWER:
         return None
     part = PART * value
-    high = found.measured.ci[1] if found.measured.ci else None
+    high = result.measured.ci[1] if result.measured.ci else None
     noise = 0.0
     if gate.evidence is Evidence.PROVEN_HARM:
         noise = value if high is None else high - value

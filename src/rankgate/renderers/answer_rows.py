@@ -53,15 +53,15 @@ def answer_lines(report: Report, spell: Spell) -> list[str]:
     for gate in report.gates:
         if (lack := gate.no_verdicts) and lack.kinds.keys() != {UnjudgedKind.NO_VERDICT}:
             why = ", ".join(f"{count:,} {UNJUDGED_WORDS[kind]}" for kind, count in lack.kinds.items())
-            said = f"{lack.count:,} of {count_text(lack.among, 'answer')} could not be judged ({why})"
-            failed.setdefault(said, []).append(f"{gate.metric} is {value_text(lack.at_worst, gate.unit)}")
-    return lines + [f"{said}; with all of them wrong {', '.join(worst)}." for said, worst in failed.items()]
+            sentence = f"{lack.count:,} of {count_text(lack.among, 'answer')} could not be judged ({why})"
+            failed.setdefault(sentence, []).append(f"{gate.metric} is {value_text(lack.at_worst, gate.unit)}")
+    return lines + [f"{sentence}; with all of them wrong {', '.join(worst)}." for sentence, worst in failed.items()]
 
 
 def _checked(gates: Sequence[GateResult]) -> str:
     """`, checked by 2 people: of a difference it sees 71% in faithfulness (95%: 60 to 82%, 212 answers)`."""
-    found = {gate.metric: gate.judge for gate in gates if gate.judge}
-    known = [(name, each.j, each.labels) for name, each in found.items()]
+    judges = {gate.metric: gate.judge for gate in gates if gate.judge}
+    known = [(name, each.j, each.labels) for name, each in judges.items()]
     checked = [(name, j, labels) for name, j, labels in known if j and labels]
     if not checked:
         return ""
@@ -83,9 +83,9 @@ def _in_people_s_units(gates: Sequence[GateResult]) -> list[str]:
         )
         if value is None:
             continue
-        told = value_text(value, gate.unit)
-        if delta is not None or told != value_text(gate.measured.value or 0.0, gate.unit):
-            own.append(f"{gate.metric} {told}" + (f" ({delta_text(delta, gate.unit)})" if delta is not None else ""))
+        number = value_text(value, gate.unit)
+        if delta is not None or number != value_text(gate.measured.value or 0.0, gate.unit):
+            own.append(f"{gate.metric} {number}" + (f" ({delta_text(delta, gate.unit)})" if delta is not None else ""))
     alike = ", as if it erred alike on both runs" if any(gate.change.assumption for gate in gates) else ""
     shown = "gates are" if any(gate.measured.value_raw is not None for gate in gates) else "changes alone are"
     return [f"The judge's own values: {', '.join(own)}; the {shown} in people's units{alike}."] if own else []

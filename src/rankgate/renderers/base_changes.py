@@ -53,9 +53,9 @@ def changes(report: Report, spell: Spell) -> list[Change]:
 
 def _changes(base: BaseSide, spell: Spell) -> Iterator[Change]:
     if base.accepted_by is not None:
-        said = f" These said: {spell(base.base_summary)}" if base.base_summary else ""
+        verdict_of_base = f" These said: {spell(base.base_summary)}" if base.base_summary else ""
         yield Change(
-            text=f"{spell(base.accepted_by)} lets it judge alone, without the base's files.{said}",
+            text=f"{spell(base.accepted_by)} lets it judge alone, without the base's files.{verdict_of_base}",
             weakens=True,
             limit=True,
         )

@@ -181,7 +181,10 @@ class Rankings:
         depth, name = min(before.depth, after.depth), metric.name
         old, new = (self._scores(each, depth).get(name) for each in (before, after))
         pairs = paired_scores(metric, new, old) if new and old else None
-        return Known((found := pairs.compared()).delta, found.ci) if pairs else None
+        if not pairs:
+            return None
+        change = pairs.compared()
+        return Known(change.delta, change.ci)
 
     def _scores(self, record: Record, depth: int) -> Mapping[str, Scores]:
         """By metric the scores with its column; none where the rankings are not kept or cannot be scored."""
@@ -197,7 +200,8 @@ class Rankings:
         if depth == record.depth and record.id not in self.estimates:
             self.estimates[record.id] = values = dict[str, Known]()
             for metric in (each for each in self.plan.metrics if each.name in self._held[place]):
-                scores, column = (found := self._held[place][metric.name]), found.values[metric.name]
+                scores = self._held[place][metric.name]
+                column = scores.values[metric.name]
                 ends = attainable(metric, scores, column)
                 if value := estimate(column, metric, scores.clusters, ends=ends):
                     values[metric.name] = Known(value.value, value.ci)

@@ -218,8 +218,8 @@ def _problems(report: Report) -> list[str]:
     """The problems beyond the one that the conclusion says in full."""
     texts = [str(problem) for problem in report.problems]
     internal = any(problem.kind is ProblemKind.INTERNAL for problem in report.problems)
-    said = report.conclusion.kind is ConclusionKind.NOT_JUDGED and not internal
-    return texts[1:] if said and len(texts[:1]) == len("".join(texts[:1]).splitlines()) else texts
+    in_headline = report.conclusion.kind is ConclusionKind.NOT_JUDGED and not internal
+    return texts[1:] if in_headline and len(texts[:1]) == len("".join(texts[:1]).splitlines()) else texts
 
 
 def _findings(report: Report) -> list[Sentence]:

@@ -81,5 +81,5 @@ def accepted_anyway(report: Report) -> Sentence:
     if lineage is None or lineage.reason is None or not lineage.failed:
         return ()
     by: Sentence = (" by ", Text(lineage.by, 80)) if lineage.by else ()
-    said: Sentence = (" although gates failed: ", Text(lineage.reason), ".")
-    return (f"The baseline was accepted on {lineage.date}", *by, *said)
+    reason: Sentence = (" although gates failed: ", Text(lineage.reason), ".")
+    return (f"The baseline was accepted on {lineage.date}", *by, *reason)
