@@ -55,7 +55,7 @@ COMMAND_PAGES = {
     "record": "retriever.md",
     "check": "report.md",
     "explain": "explain.md",
-    "compare": "report.md#two-runs-without-a-gate",
+    "compare": "report.md#try-it",
     "baseline show": "baselines.md",
     "baseline accept": "baselines.md#accept-and-look",
     "gold pool": "gold.md#label-what-your-systems-find",

@@ -37,5 +37,5 @@ def never_line(odd: Oddities, quote: Spell, runs: str) -> str:
     pairs = (f"{quote(each.gold)} and {quote(each.run)} ({each.differs})" for each in odd.spellings)
     more = ", …" if odd.respelled > len(odd.spellings) else ""
     form = f" {odd.respelled:,} of them differ from ids of the run in their form alone: {', '.join(pairs)}{more}."
-    said = f"{odd.never_returned:,} of {count} {verb} in no list of {runs}: {examples}{instead}."
-    return said + form * bool(odd.respelled)
+    sentence = f"{odd.never_returned:,} of {count} {verb} in no list of {runs}: {examples}{instead}."
+    return sentence + form * bool(odd.respelled)
