@@ -64,7 +64,7 @@ def test_the_numbers_of_every_row_are_the_same_everywhere(name: str) -> None:
     """Values before and now, the change, its interval, and the limit."""
     report = report_named(name)
     view = view_of(report)
-    rows = [*view.first.rows, *view.numbers.rows]
+    rows = [*view.numbers.first.rows, *view.numbers.all.rows]
     outputs = {output: words_of(text) for output, text in all_outputs(report).items()}
     for row in rows:
         if row.kind == "rest":
@@ -80,7 +80,7 @@ def test_the_numbers_are_those_of_report_json(name: str) -> None:
     """Read back from the text and compared with the values: nothing is rounded into another number."""
     written = json.loads(report_of(name))
     gates = {(gate["metric"], gate["segment"]): gate for gate in written["gates"]}
-    for row in view_of(report_named(name)).numbers.rows:
+    for row in view_of(report_named(name)).numbers.all.rows:
         gate = gates[row.metric, row.part.raw if row.part else None]
         values = [gate["value"]] if gate["delta"] is None else [gate["baseline"], gate["paired_value"]]
         factor = 100 if gate["unit"] == "share" else 1
@@ -111,7 +111,7 @@ def test_the_conclusion_is_the_same_everywhere(name: str) -> None:
 @each_row("name", CHECKS)
 def test_the_badge_and_the_annotations_show_the_numbers_of_the_rows(name: str) -> None:
     report = report_named(name)
-    rows, message = view_of(report, EVERYTHING).numbers.rows, json.loads(render_badge(report))["message"]
+    rows, message = view_of(report, EVERYTHING).numbers.all.rows, json.loads(render_badge(report))["message"]
     word, _, leading = message.partition(" · ")
     assert word == VERDICT_WORDS[report.verdict].lower()
     metric, _, value = leading.partition(" ")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -24,7 +25,6 @@ from rankgate.renderers.environment import environment
 from rankgate.renderers.links import Link
 from rankgate.renderers.markdown import (
     COMMENT_LIMIT,
-    EMPTY,
     GOES_FIRST,
     OURS,
     SUMMARY_BYTES,
@@ -34,7 +34,7 @@ from rankgate.renderers.markdown import (
     user_renderer,
 )
 from rankgate.renderers.phrases import Note
-from rankgate.renderers.view import Next, View, view_of
+from rankgate.renderers.view import View, view_of
 from rankgate.renderers.view.answers import LostAnswer
 from rankgate.renderers.view.origins import Origin
 from rankgate.renderers.view.parts import History, Part, Parts, PartValue
@@ -160,7 +160,8 @@ def test_a_check_that_could_not_judge_says_so_and_what_to_mend() -> None:
 
 def test_sections_go_whole_and_in_the_order_that_is_stated() -> None:
     whole, gone = render_markdown(REPORT), list[str]()
-    present = [words for name, words in GOES_FIRST if getattr(view_of(REPORT), name) != getattr(EMPTY, name)]
+    parts = [(getattr(view_of(REPORT), part), field, words) for part, field, words in GOES_FIRST]
+    present = [words for part, field, words in parts if getattr(part, field) != getattr(type(part)(), field)]
     limit = len(whole)
     while len(gone) < len(present):
         cut = render_markdown(REPORT, limit=limit - 1)
@@ -324,9 +325,11 @@ def templates(tmp_path: Path) -> Templates:
         ),
         pytest.param("{{ 'a b c d' | code(4) }}", "`a b…`", id="code with a limit"),
         pytest.param("{{ 'a|b' | code | cell }}", "`a\\|b`", id="cell"),
-        pytest.param("{{ view.lost[0].question | text }}", "`how do I get a refund?`", id="text"),
-        pytest.param("{{ view.lost[0].question | text(8) }}", "`how do…`", id="text with a limit"),
-        pytest.param("{% for row in view.first.rows %}{{ row.change | cell }}{% endfor %}", "−10.0&nbsp;pp", id="rows"),
+        pytest.param("{{ view.questions.lost[0].question | text }}", "`how do I get a refund?`", id="text"),
+        pytest.param("{{ view.questions.lost[0].question | text(8) }}", "`how do…`", id="text with a limit"),
+        pytest.param(
+            "{% for row in view.numbers.first.rows %}{{ row.change | cell }}{% endfor %}", "−10.0&nbsp;pp", id="rows"
+        ),
         pytest.param("{{ link('page', 'https://example.org') }}", "[page](<https://example.org>)", id="link"),
         pytest.param("{{ 'a\\nb' | visible }}", "a b", id="visible"),
         pytest.param("{{ 'a long word' | shorten(5) }}", "a lo…", id="shorten"),
@@ -334,7 +337,7 @@ def templates(tmp_path: Path) -> Templates:
         pytest.param("{{ amount(0.5, report.gates[0].unit) }}", "50.0%", id="amount"),
         pytest.param("{{ change(0.5, report.gates[0].unit) }}", "+50.0 pp", id="change"),
         pytest.param("{{ count(1400, 'question') }}", "1,400 questions", id="count"),
-        pytest.param("{{ command(view.command) }}", "```sh\nrankgate check --run run.jsonl\n```", id="command"),
+        pytest.param("{{ command(view.origins.command) }}", "```sh\nrankgate check --run run.jsonl\n```", id="command"),
         pytest.param("\n\n  text  \n\n", "text", id="blank lines around it are dropped"),
         pytest.param(
             "{% for gate in report.gates %}\n* {{ gate.n }}\n{% endfor %}\n", "* 40", id="tags leave no lines"
@@ -358,9 +361,11 @@ def test_the_documentation_lists_exactly_the_filters_and_functions_that_there_ar
 def test_the_documentation_names_every_field_of_the_view_and_its_example_renders(templates: Templates) -> None:
     text = DOCS.read_text(encoding="utf-8")
     fields = re.findall(r"`\.(\w+)`", text)
-    words = (View, Row, Rows, Note, Next, History, Lost, Document, LostAnswer, Parts, Part, PartValue, Origin, Link)
-    structs = (*words, Permission)
-    assert set(fields) == {name for each in structs for name in each.__struct_fields__} - {"left_out", "more_changes"}
+    held = msgspec.structs.astuple(view_of(REPORT))
+    parts = {type(part) for part in held if isinstance(part, msgspec.Struct)}
+    rows = (Row, Rows, Note, History, Lost, Document, LostAnswer, Parts, Part, PartValue, Origin, Link, Permission)
+    structs: set[type[msgspec.Struct]] = {View, *parts, *rows}
+    assert set(fields) == {name for each in structs for name in each.__struct_fields__} - {"left_out"}
     (example,) = re.findall(r"```jinja title=\"\S+\"\n(.*?)```", text, re.DOTALL)
     assert templates.render(example).splitlines() == [
         "# Search quality: FAIL",

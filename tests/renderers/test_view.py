@@ -44,7 +44,7 @@ def report_of(*gates: GateResult, **fields: Any) -> Report:
 
 def rows_of(report: Report) -> list[str]:
     """Status, name, values and change of each row of the first screen."""
-    rows = view_of(report).first.rows
+    rows = view_of(report).numbers.first.rows
     return [" | ".join([row.status, plain(row.name), row.values, plain(row.change)]) for row in rows]
 
 
@@ -143,7 +143,7 @@ LOSS = PartLoss(
     ],
 )
 def test_the_rows_of_the_first_screen(report: Report, heading: str, rows: list[str], more: str) -> None:
-    first = view_of(report).first
+    first = view_of(report).numbers.first
     assert rows_of(report) == rows
     assert (first.heading, first.more) == (heading, more)
 
@@ -166,7 +166,7 @@ MUST = changed(DROPPED, queries=["a", "b", "c", "d"])
     ],
 )
 def test_what_the_intervals_of_a_table_are(gates: list[GateResult], level: str) -> None:
-    assert view_of(report_of(*gates)).numbers.level == level
+    assert view_of(report_of(*gates)).numbers.all.level == level
 
 
 NOTED = Reason(ReasonKind.LOST, count=7, limit=2)
@@ -190,11 +190,11 @@ NOTED = Reason(ReasonKind.LOST, count=7, limit=2)
     ],
 )
 def test_what_the_numbers_of_a_row_do_not_show_stands_in_it(gate: GateResult, notes: list[str]) -> None:
-    rows = view_of(report_of(DROPPED, *([gate] if gate.name == "second" else []))).numbers.rows
+    rows = view_of(report_of(DROPPED, *([gate] if gate.name == "second" else []))).numbers.all.rows
     if gate.name != "second":
-        rows = view_of(report_of(gate)).numbers.rows
+        rows = view_of(report_of(gate)).numbers.all.rows
     assert [plain(note) for note in rows[-1].notes] == notes
-    said = [plain(note.text) for note in view_of(report_of(DROPPED, gate)).reasons]
+    said = [plain(note.text) for note in view_of(report_of(DROPPED, gate)).remarks.reasons]
     assert not any(note in text for note in notes for text in said), "once"
 
 
@@ -209,22 +209,22 @@ def test_what_the_numbers_of_a_row_do_not_show_stands_in_it(gate: GateResult, no
 )
 def test_counts_stand_beside_shares_where_they_changed(counts: tuple[int, int] | None, text: str) -> None:
     report = report_of(changed(DROPPED, counts=counts))
-    assert view_of(report).first.rows[0].counts == text
+    assert view_of(report).numbers.first.rows[0].counts == text
     assert (f"<br>{text} |" in render_markdown(report).replace("&nbsp;", " ")) is bool(text)
 
 
 def test_all_numbers_are_the_gates_and_the_parts_that_did_not_pass_the_worst_first() -> None:
     gates = [MRR, KEPT, part("zh", -0.5), *HOLDING, changed(LATENCY, reasons=[])]
-    rows = view_of(report_of(*gates)).numbers.rows
+    rows = view_of(report_of(*gates)).numbers.all.rows
     assert [plain(row.name) for row in rows] == ["recall@5 · lang:zh · 40 questions", "latency", "mrr", "recall@5"]
 
 
 def test_of_more_gates_than_there_is_room_for_those_that_say_most_are_shown_and_the_rest_is_counted() -> None:
     gates = [replace(KEPT, name=f"gate {number}", metric=f"recall@{number}") for number in range(70)]
-    found = view_of(report_of(*gates, DROPPED)).numbers
+    found = view_of(report_of(*gates, DROPPED)).numbers.all
     assert (len(found.rows), found.more) == (60, "11 more gates hold")
     assert found.rows[0].status == "fail"
-    assert view_of(report_of(*gates, DROPPED), EVERYTHING).numbers.more == ""
+    assert view_of(report_of(*gates, DROPPED), EVERYTHING).numbers.all.more == ""
 
 
 # Questions
@@ -235,9 +235,9 @@ def test_ten_questions_in_the_order_of_the_report_each_with_its_documents() -> N
     moves = [replace(MOVE, query_id=f"q-{number}", documents=gone, instead=["x"]) for number in range(12)]
     better = replace(MOVE, query_id="better", worse=False)
     view = view_of(with_keys(REPORT, misses=[better, *moves], moved=Moved(worse=12, better=1)))
-    assert view.moved == "12 questions got worse, 1 got better"
-    assert [item.id.raw for item in view.lost] == [f"q-{number}" for number in range(10)]
-    first = view.lost[0]
+    assert view.questions.moved == "12 questions got worse, 1 got better"
+    assert [item.id.raw for item in view.questions.lost] == [f"q-{number}" for number in range(10)]
+    first = view.questions.lost[0]
     assert (first.cause, first.values, first.more) == ("gone", "100.0% → 0.0%", 2)
     assert (first.documents[0].id.raw, first.documents[0].move) == ("doc-0", "rank 2 → gone")
     assert [each.raw for each in first.instead] == ["x"]
@@ -253,7 +253,7 @@ def test_ten_questions_in_the_order_of_the_report_each_with_its_documents() -> N
 )
 def test_a_question_leads_to_its_place_on_the_page(page: str | None, address: str | None) -> None:
     moved = with_keys(REPORT, misses=[replace(MOVE, query_id="q/1 é)")], links=Links(page=page))
-    assert view_of(moved).lost[0].address == address
+    assert view_of(moved).questions.lost[0].address == address
 
 
 # Parts
@@ -265,7 +265,7 @@ def test_parts_are_ordered_by_what_they_lost_and_cut_at_ten() -> None:
         replace(ENGLISH, value=str(number), metrics={"recall@5": replace(IN_SEGMENT, delta=change)})
         for number, change in enumerate(changes)
     ]
-    found = view_of(with_keys(REPORT, segments=parts)).parts
+    found = view_of(with_keys(REPORT, segments=parts)).numbers.parts
     assert [row.tag.raw for row in found.rows] == ["lang:1", *(f"lang:{number}" for number in range(4, 13))]
     assert found.more == 3
     assert found.rows[0].values[0].text == "70.0% (−30.0 pp)"
@@ -278,9 +278,9 @@ def test_where_gates_correct_for_many_parts_these_have_their_intervals_and_no_pl
     judged = changed(RECALL, segment="lang:es", evidence=Evidence.PROVEN_HARM, confidence=0.9983, delta_ci=(-0.4, 0.1))
     judged = changed(judged, reasons=[Reason(ReasonKind.REGRESSION, corrected_for=3)])
     small = changed(judged, segment="lang:pt", too_small=True)
-    plain_rows = view_of(with_keys(REPORT, segments=parts)).parts.rows
+    plain_rows = view_of(with_keys(REPORT, segments=parts)).numbers.parts.rows
     assert {row.values[0].interval for row in plain_rows} == {"95%: −30.0 to −10.0 pp"}
-    rows = view_of(with_keys(REPORT, segments=parts, gates=[RECALL, judged, small])).parts.rows
+    rows = view_of(with_keys(REPORT, segments=parts, gates=[RECALL, judged, small])).numbers.parts.rows
     expected = {"lang:es": "for 3 languages at once: −40.0 to +10.0 pp", "lang:pt": "", "lang:en": ""}
     assert {row.tag.raw: row.values[0].interval for row in rows} == expected
 
@@ -307,7 +307,7 @@ def with_trend(*values: float | None) -> Report:
 
 
 def test_the_last_ten_runs_are_one_line() -> None:
-    history = view_of(with_trend(0.1, 0.1, *([0.9, 0.85] * 5))).history
+    history = view_of(with_trend(0.1, 0.1, *([0.9, 0.85] * 5))).numbers.history
     assert history is not None
     assert (history.runs, history.days, history.metric) == (10, "2026-01-03 to 2026-01-12", "recall@5")
     assert (history.drawn, history.range, history.now) == ("█▁" * 5, "85.0% to 90.0%", "80.0%")
@@ -315,7 +315,7 @@ def test_the_last_ten_runs_are_one_line() -> None:
 
 @pytest.mark.parametrize("report", [REPORT, with_trend(None, None)])
 def test_without_a_value_there_is_no_history(report: Report) -> None:
-    assert view_of(report).history is None
+    assert view_of(report).numbers.history is None
 
 
 # Problems, and what was compared
@@ -333,13 +333,15 @@ def test_without_a_value_there_is_no_history(report: Report) -> None:
     ],
 )
 def test_problems_are_said_once(problems: list[Problem], listed: list[str]) -> None:
-    assert [each.raw for each in view_of(with_conclusion(replace(NOT_JUDGED, problems=problems))).problems] == listed
+    assert [
+        each.raw for each in view_of(with_conclusion(replace(NOT_JUDGED, problems=problems))).problems.first
+    ] == listed
 
 
 def test_twenty_problems_are_listed_the_rest_is_counted() -> None:
     problems = [Problem(f"problem {number}") for number in range(30)]
     view = view_of(with_conclusion(replace(NOT_JUDGED, problems=problems)))
-    assert (len(view.problems), len(view.further_problems), view.more_problems) == (5, 15, 9)
+    assert (len(view.problems.first), len(view.problems.further), view.problems.more) == (5, 15, 9)
 
 
 def test_an_input_says_its_versions_first_and_not_all_that_it_knows() -> None:
@@ -347,7 +349,7 @@ def test_an_input_says_its_versions_first_and_not_all_that_it_knows() -> None:
     about |= {"chunker": {"size": 400}, "index_version": "v2", "recording": {"commit": "ad05745", "hash": "x"}}
     run = Source(path="run.jsonl", format="jsonl", about=about)
     view = view_of(replace(REPORT, provenance=replace(REPORT.provenance, run=run)))
-    (origin,) = [plain(each.text) for each in view.origins if each.kind == "Run"]
+    (origin,) = [plain(each.text) for each in view.origins.listed if each.kind == "Run"]
     assert origin.startswith("run.jsonl, 'chunker.size=400', 'index_version=v2', 'a0=0'")
     assert origin.endswith(", and 4 more in `report.json`")
     assert "hash" not in origin
@@ -356,7 +358,9 @@ def test_an_input_says_its_versions_first_and_not_all_that_it_knows() -> None:
 def test_of_an_empty_run_no_numbers_are_shown() -> None:
     empty = replace(REPORT, conclusion=replace(REPORT.conclusion, kind=ConclusionKind.EMPTY))
     view = view_of(empty)
-    assert (view.first.rows, view.numbers.rows, view.lost, view.parts.rows, view.values) == ((), (), (), (), ())
+    numbers = view.numbers
+    assert (numbers.first.rows, numbers.all.rows, numbers.parts.rows, numbers.values) == ((), (), (), ())
+    assert view.questions.lost == ()
 
 
 RENDERERS = Path(__file__).parents[2] / "src" / "rankgate" / "renderers"

@@ -16,7 +16,6 @@ from rankgate.model.parts import to_row
 from rankgate.model.reasons import sentences
 from rankgate.model.report import Report
 from rankgate.model.report_text import file_keys
-from rankgate.model.values import Verdict
 from rankgate.renderers.environment import environment, mistake, template_of
 from rankgate.renderers.escape import one_line
 from rankgate.renderers.view import View, view_of
@@ -25,25 +24,24 @@ OURS = Path(__file__).parent / "templates" / "comment.md.j2"
 MARKER_ROOM = 512  # characters for the hidden line by which the comment is found again
 COMMENT_LIMIT = 65_536 - MARKER_ROOM  # characters; GitHub refuses a longer comment
 SUMMARY_BYTES = 65_535  # bytes, whatever GitHub's documentation says of characters
-# What goes where not all fits, the first before all others: fields of the view, and what they are called.
+# What goes where not all fits, the first before all others: fields of the view's parts, and what they are called.
 GOES_FIRST = (
-    ("parts", "the table by tag"),
-    ("answers", "the answers that got worse"),
-    ("lost", "the questions that got worse"),
-    ("gate_changes", "what the pull request changes of the gate"),
-    ("numbers", "all numbers"),
-    ("reasons", "further reasons"),
-    ("further_problems", "further problems"),
-    ("fine_print", "notes"),
-    ("differs", "what differs from the baseline"),
-    ("origins", "what was compared"),
-    ("command", "the command"),
-    ("segments", "the segments"),
-    ("warnings", "warnings"),
-    ("first", "the rows that decided"),
-    ("problems", "the problems"),
+    ("numbers", "parts", "the table by tag"),
+    ("answers", "lost", "the answers that got worse"),
+    ("questions", "lost", "the questions that got worse"),
+    ("gate_changes", "listed", "what the pull request changes of the gate"),
+    ("numbers", "all", "all numbers"),
+    ("remarks", "reasons", "further reasons"),
+    ("problems", "further", "further problems"),
+    ("remarks", "fine_print", "notes"),
+    ("origins", "differs", "what differs from the baseline"),
+    ("origins", "listed", "what was compared"),
+    ("origins", "command", "the command"),
+    ("numbers", "segments", "the segments"),
+    ("remarks", "warnings", "warnings"),
+    ("numbers", "first", "the rows that decided"),
+    ("problems", "first", "the problems"),
 )
-EMPTY = View(verdict=Verdict.PASS, word="", icon="", conclusion=())
 _LONGEST_MESSAGE = 500  # characters
 
 
@@ -65,11 +63,14 @@ def render_summary(report: Report, limit: int) -> str:
 def _fitted(view: View, limit: int | None, measure: Callable[[str], int]) -> str:
     """The comment without as many sections of `GOES_FIRST` as it takes; the conclusion and what comes next stay."""
     text = _ours(view)
-    for name, words in GOES_FIRST:
+    for part, field, words in GOES_FIRST:
         if limit is None or measure(text) <= limit:
             break
-        if getattr(view, name):
-            view = replace(view, **{name: getattr(EMPTY, name)}, left_out=(*view.left_out, words))
+        shown = getattr(view, part)
+        empty = getattr(type(shown)(), field)
+        if getattr(shown, field) != empty:
+            shorter = replace(shown, **{field: empty})
+            view = replace(view, **{part: shorter}, left_out=(*view.left_out, words))
             text = _ours(view)
     return text
 

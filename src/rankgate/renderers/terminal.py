@@ -11,7 +11,7 @@ from rankgate.model.wording import count_text
 from rankgate.renderers.blocks import Block, Pairs, Table, plain_text
 from rankgate.renderers.escape import Sentence, Text, one_line, plain
 from rankgate.renderers.phrases import Note
-from rankgate.renderers.view import EVERYTHING, Limits, View, view_of
+from rankgate.renderers.view import EVERYTHING, Limits, Problems, View, view_of
 from rankgate.renderers.view.rows import HEADINGS, Row, Rows, cells_of
 
 if TYPE_CHECKING:
@@ -40,17 +40,18 @@ def terminal_blocks(report: Report, *, everything: bool = False) -> list[Block]:
     `everything` shows all rows, the worst questions, the parts and what was compared.
     """
     view = view_of(report, EVERYTHING if everything else Limits(first=MAX_ROWS))
-    blocks: list[Block] = [f"{view.word}  {plain(view.conclusion)}", *_problems(view)]
-    blocks += _paragraph([view.traffic] if view.traffic else [])
-    blocks += _paragraph([("Look here first: ", *view.look_first)] if view.look_first else [])
-    blocks += _table(view.numbers if everything else view.first, everything=everything)
-    blocks += _paragraph(filter(None, [view.values, *map(_noted, view.warnings), *view.notes]))
+    numbers, remarks = view.numbers, view.remarks
+    blocks: list[Block] = [f"{view.word}  {plain(view.conclusion)}", *_problems(view.problems)]
+    blocks += _paragraph([view.traffic.sentence] if view.traffic.sentence else [])
+    blocks += _paragraph([("Look here first: ", *view.findings[0])] if view.findings else [])
+    blocks += _table(numbers.all if everything else numbers.first, everything=everything)
+    blocks += _paragraph(filter(None, [numbers.values, *map(_noted, remarks.warnings), *remarks.notes]))
     blocks += _all(view) if everything else _paragraph(_moved(view))
-    if view.next:
+    if view.next.command:
         after = plain(view.next.after)
         blocks += ["", f"{view.next.before} {view.next.command.raw}{after}"]
-    if view.if_meant:
-        blocks += [plain(view.if_meant)]
+    if view.next.if_meant:
+        blocks += [plain(view.next.if_meant)]
     return blocks
 
 
@@ -64,14 +65,14 @@ def _noted(note: Note) -> str:
     return f"{_WORDS[note.verdict]}: {plain(note.text)}"
 
 
-def _problems(view: View) -> list[Block]:
+def _problems(problems: Problems) -> list[Block]:
     """Each by lines, as far in as it was and two columns more, the following ones four."""
     lines: list[Block] = [
         f"{'    ' if place else '  '}{' ' * (len(line) - len(line.lstrip(' ')))}{one_line(line.strip())}"
-        for problem in (*view.problems, *view.further_problems)
+        for problem in (*problems.first, *problems.further)
         for place, line in enumerate(problem.raw.splitlines())
     ]
-    more = [f"  and {view.more_problems} more"] if view.more_problems else []
+    more = [f"  and {problems.more} more"] if problems.more else []
     return ["", *lines, *more] if lines else []
 
 
@@ -105,28 +106,27 @@ def _name(row: Row, rows: Rows) -> str:
 
 def _moved(view: View) -> list[Sentence]:
     """How many questions and answers got worse."""
-    counts = [view.moved] * bool(view.lost) + [view.answers_moved] * bool(view.answers)
+    counts = [each.moved for each in (view.questions, view.answers) if each.lost]
     return [(f"{'; '.join(counts)}; --all shows them",)] if counts else []
 
 
 def _all(view: View) -> list[Block]:
     """What stands behind the first screen of the comment."""
     blocks: list[Block] = []
-    if view.lost:
-        blocks += ["", f"{view.moved}. The worst:", *(line for lost in view.lost for line in _question(lost))]
-    if view.answers:
-        blocks += ["", f"{view.answers_moved}. The worst:", *(line for lost in view.answers for line in _answer(lost))]
-    if view.parts.rows:
-        rows = [
-            (plain(each.tag), str(each.questions), *(value.text for value in each.values)) for each in view.parts.rows
-        ]
-        numbers = range(1, 2 + len(view.parts.metrics))
-        blocks += ["", Table(rows=[("tag", "questions", *view.parts.metrics), *rows], right=tuple(numbers))]
-        blocks += [f"and {count_text(view.parts.more, 'more tag')}, which lost less"] if view.parts.more else []
-    blocks += _paragraph([*filter(None, [view.segments]), *map(_noted, view.reasons)])
-    blocks += _paragraph([view.base, *(change.text for change in view.gate_changes)] if view.gate_changes else [])
-    blocks += _paragraph([*filter(None, [view.differs]), *view.fine_print])
-    return [*blocks, "", Pairs([(origin.kind, plain(origin.text)) for origin in view.origins])]
+    questions, answers, parts, changes = view.questions, view.answers, view.numbers.parts, view.gate_changes
+    if questions.lost:
+        blocks += ["", f"{questions.moved}. The worst:", *(line for lost in questions.lost for line in _question(lost))]
+    if answers.lost:
+        blocks += ["", f"{answers.moved}. The worst:", *(line for lost in answers.lost for line in _answer(lost))]
+    if parts.rows:
+        rows = [(plain(each.tag), str(each.questions), *(value.text for value in each.values)) for each in parts.rows]
+        numbers = range(1, 2 + len(parts.metrics))
+        blocks += ["", Table(rows=[("tag", "questions", *parts.metrics), *rows], right=tuple(numbers))]
+        blocks += [f"and {count_text(parts.more, 'more tag')}, which lost less"] if parts.more else []
+    blocks += _paragraph([*filter(None, [view.numbers.segments]), *map(_noted, view.remarks.reasons)])
+    blocks += _paragraph([changes.base, *(change.text for change in changes.listed)] if changes.listed else [])
+    blocks += _paragraph([*filter(None, [view.origins.differs]), *view.remarks.fine_print])
+    return [*blocks, "", Pairs([(origin.kind, plain(origin.text)) for origin in view.origins.listed])]
 
 
 def _question(lost: Lost) -> list[Block]:

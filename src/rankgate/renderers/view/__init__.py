@@ -20,7 +20,7 @@ from rankgate.model.wording import VERDICT_WORDS, count_text
 from rankgate.renderers import phrases
 from rankgate.renderers.escape import Pieces, Sentence, Text, command_line
 from rankgate.renderers.phrases import Note
-from rankgate.renderers.view.origins import Origin, accepted_anyway, facts_of, origins_of
+from rankgate.renderers.view.origins import Origins, accepted_anyway, facts_of, origins_of
 from rankgate.renderers.view.parts import History, Parts, history_of, parts_of
 from rankgate.renderers.view.rows import Rows, all_rows, first_rows
 
@@ -55,116 +55,124 @@ COMMENT = Limits()
 EVERYTHING = Limits(first=ALL, open=ALL, numbers=ALL, changes=ALL)
 
 
-class Next(msgspec.Struct, frozen=True):
-    """The next command, between what is said before and after it."""
+class Problems(msgspec.Struct, frozen=True, kw_only=True):
+    """Why nothing could be judged, beyond the conclusion; `first` is on the first screen, `more` is a number."""
 
-    before: str
-    command: Text
-    after: str
+    first: tuple[Text, ...] = ()
+    further: tuple[Text, ...] = ()
+    more: int = 0
+
+
+class Next(msgspec.Struct, frozen=True, kw_only=True):
+    """What to do: the next command, between what is said before and after it, and where to read on.
+
+    `if_meant` says how a loss is accepted that is meant.
+    """
+
+    before: str = ""
+    command: Text | None = None
+    after: str = ""
+    if_meant: Sentence = ()
+    links: tuple[Link, ...] = ()
+
+
+class Numbers(msgspec.Struct, frozen=True, kw_only=True):
+    """What was measured: `first` the rows of what decided, `all` those of all gates, and a table by tag.
+
+    `values` stand in place of the first rows where all gates hold. `segments` says in one line which hold.
+    """
+
+    first: Rows = Rows()
+    all: Rows = Rows()
+    values: Sentence = ()
+    segments: Sentence = ()
+    parts: Parts = Parts()
+    history: History | None = None
+
+
+class Remarks(msgspec.Struct, frozen=True, kw_only=True):
+    """`warnings` are what failed or warned and is no gate's, `reasons` what rows do not say of gates.
+
+    `notes` on whom to believe stand on the first screen, `fine_print` behind it.
+    """
+
+    warnings: tuple[Note, ...] = ()
+    reasons: tuple[Note, ...] = ()
+    notes: tuple[Sentence, ...] = ()
+    fine_print: tuple[Sentence, ...] = ()
+
+
+class LostQuestions(msgspec.Struct, frozen=True):
+    """How many questions got worse and better, and the worst of them."""
+
+    moved: str = ""
+    lost: tuple[Lost, ...] = ()
+
+
+class LostAnswers(msgspec.Struct, frozen=True):
+    """How many answers got worse, and the worst of them."""
+
+    moved: str = ""
+    lost: tuple[LostAnswer, ...] = ()
+
+
+class ShownTraffic(msgspec.Struct, frozen=True):
+    """What became of questions without labels, and those that get other results."""
+
+    sentence: Sentence = ()
+    changed: ChangedTraffic | None = None
+
+
+class GateChanges(msgspec.Struct, frozen=True, kw_only=True):
+    """What the pull request changed of the gate since the commit in `base`, the weakening first; and the waivers."""
+
+    base: Sentence = ()
+    listed: tuple[Note, ...] = ()
+    more: int = 0
+    permissions: tuple[Permission, ...] = ()
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
-    """The first screen: `conclusion` to `history`. Behind it: `lost` to `command`; `left_out` names what does not fit.
+    """All that is shown of a report; each part can be empty. `left_out` names what does not fit.
 
-    `traffic` is what became of questions without labels, `changed_traffic` those that get other results.
-    `moved` counts the questions that got worse and better, of which `lost` are the worst; so do `answers_moved` and
-    `answers`. `first` are the rows of what decided, `numbers` those of all gates. `warnings` are what failed or
-    warned and is no gate's, `reasons` what rows do not say of gates, `gate_changes` what the pull request changed of
-    the gate, the weakening first. `if_meant` says how a loss is accepted that is meant. `notes` on whom to believe
-    stand on the first screen, `fine_print` behind it. `also` are the findings after the first, `facts` say in one
-    line which runs these are, `permissions` are the waivers.
+    Of `findings` the first is where to look.
     """
 
     verdict: Verdict
     word: str
     icon: str
     conclusion: Sentence
-    traffic: Sentence = ()
-    changed_traffic: ChangedTraffic | None = None
-    look_first: Sentence = ()
-    also: tuple[Sentence, ...] = ()
-    facts: Sentence = ()
-    problems: tuple[Text, ...] = ()
-    further_problems: tuple[Text, ...] = ()
-    more_problems: int = 0
-    first: Rows = Rows()
-    warnings: tuple[Note, ...] = ()
-    next: Next | None = None
-    if_meant: Sentence = ()
-    links: tuple[Link, ...] = ()
-    values: Sentence = ()
-    notes: tuple[Sentence, ...] = ()
-    history: History | None = None
-    moved: str = ""
-    lost: tuple[Lost, ...] = ()
-    answers_moved: str = ""
-    answers: tuple[LostAnswer, ...] = ()
-    numbers: Rows = Rows()
-    segments: Sentence = ()
-    reasons: tuple[Note, ...] = ()
-    parts: Parts = Parts()
-    base: Sentence = ()
-    gate_changes: tuple[Note, ...] = ()
-    more_changes: int = 0
-    permissions: tuple[Permission, ...] = ()
-    differs: Sentence = ()
-    fine_print: tuple[Sentence, ...] = ()
-    origins: tuple[Origin, ...] = ()
-    command: Text | None = None
+    findings: tuple[Sentence, ...] = ()
+    problems: Problems = Problems()
+    next: Next = Next()
+    numbers: Numbers = Numbers()
+    remarks: Remarks = Remarks()
+    questions: LostQuestions = LostQuestions()
+    answers: LostAnswers = LostAnswers()
+    traffic: ShownTraffic = ShownTraffic()
+    gate_changes: GateChanges = GateChanges()
+    origins: Origins = Origins()
     left_out: tuple[str, ...] = ()
 
 
 def view_of(report: Report, limits: Limits = COMMENT) -> View:
     """The view of a report, within the limits of a medium."""
     judged = bool(report.gates) and report.conclusion.kind is not ConclusionKind.EMPTY
-    warnings, notes = _warnings(report), [*report.remarks.notes, *report.remarks.fine_print]
-    reasons = _reasons(report) if judged else ()
-    believed = COMMENT.open if report.origin.untrusted_run or report.base else 0
-    first = first_rows(report, limits.first)
-    changed = _changes(report)
-    traffic, changed_traffic = _traffic(report)
-    listed = _problems(report)
-    findings = _findings(report) if judged else []
-    answers = report.changes.answers
-    worse_answers = answers.worse if judged and answers else 0
-    problems = tuple(Text(each, LONGEST_PROBLEM) for each in listed[: limits.problems])
     return View(
         verdict=report.verdict,
         word=VERDICT_WORDS[report.verdict],
         icon=phrases.ICONS[report.verdict],
         conclusion=_conclusion(report),
-        traffic=traffic,
-        changed_traffic=changed_traffic,
-        look_first=findings[0] if findings else (),
-        also=tuple(findings[1:]),
-        facts=facts_of(report),
-        problems=problems[:MAX_OPEN_PROBLEMS],
-        further_problems=problems[MAX_OPEN_PROBLEMS:],
-        more_problems=max(0, len(listed) - limits.problems),
-        first=first,
-        warnings=warnings[: limits.open],
+        findings=_findings(report) if judged else (),
+        problems=_problems(report, limits.problems),
         next=_next(report),
-        if_meant=_if_meant(report),
-        links=_links(report),
-        values=_values(report) if judged and not first.rows else (),
-        notes=tuple(filter(None, (accepted_anyway(report), *((note,) for note in notes[:believed])))),
-        history=history_of(report),
-        moved=_moved(report) if judged else "",
-        lost=_lost(report, limits.lost) if judged else (),
-        answers_moved=f"{count_text(worse_answers, 'answer')} got worse" if worse_answers else "",
-        answers=_lost_answers(report, limits.answers) if judged else (),
-        numbers=all_rows(report, limits.numbers) if judged else Rows(),
-        segments=_segments(report) if judged else (),
-        reasons=(*warnings[limits.open :], *reasons),
-        parts=parts_of(report, limits.parts, limits.metrics) if judged else Parts(),
-        base=_base(report),
-        gate_changes=changed[: limits.changes],
-        more_changes=max(0, len(changed) - limits.changes),
-        permissions=_permissions(report),
-        differs=_differs(report),
-        fine_print=(*_fine_print(report), *((note,) for note in notes[believed:MAX_NOTES])) if report.gates else (),
-        origins=origins_of(report),
-        command=Text(command_line(report.provenance.command), 2_000) if report.provenance.command else None,
+        numbers=_numbers(report, limits, judged=judged),
+        remarks=_remarks(report, limits.open, judged=judged),
+        questions=_questions(report, limits.lost) if judged else LostQuestions(),
+        answers=_answers(report, limits.answers) if judged else LostAnswers(),
+        traffic=_traffic(report),
+        gate_changes=_gate_changes(report, limits.changes),
+        origins=_origins(report),
     )
 
 
@@ -173,13 +181,12 @@ def _conclusion(report: Report) -> Sentence:
     return pieces.sentence(sentence(report, partial(pieces.spell, limit=40), partial(pieces.spell, limit=600)))
 
 
-def _traffic(report: Report) -> tuple[Sentence, ChangedTraffic | None]:
-    """What became of the questions without labels, and those that get other results."""
+def _traffic(report: Report) -> ShownTraffic:
     if report.measured.traffic is None:
-        return (), None
+        return ShownTraffic()
     from rankgate.renderers.view.traffic import changed_traffic, traffic_sentence  # noqa: PLC0415 -- paid only where there is traffic
 
-    return traffic_sentence(report), changed_traffic(report)
+    return ShownTraffic(traffic_sentence(report), changed_traffic(report))
 
 
 def _links(report: Report) -> tuple[Link, ...]:
@@ -190,20 +197,22 @@ def _links(report: Report) -> tuple[Link, ...]:
     return links_of(report)
 
 
-def _lost(report: Report, most: int) -> tuple[Lost, ...]:
+def _questions(report: Report, most: int) -> LostQuestions:
     if not report.changes.misses:
-        return ()
+        return LostQuestions(_moved(report))
     from rankgate.renderers.view.questions import questions_of  # noqa: PLC0415 -- paid only where questions moved
 
-    return questions_of(report, most)
+    return LostQuestions(_moved(report), questions_of(report, most))
 
 
-def _lost_answers(report: Report, most: int) -> tuple[LostAnswer, ...]:
-    if report.changes.answers is None:
-        return ()
+def _answers(report: Report, most: int) -> LostAnswers:
+    answers = report.changes.answers
+    if answers is None:
+        return LostAnswers()
     from rankgate.renderers.view.answers import answers_of  # noqa: PLC0415 -- paid only where answers are judged
 
-    return answers_of(report, most)
+    moved = f"{count_text(answers.worse, 'answer')} got worse" if answers.worse else ""
+    return LostAnswers(moved, answers_of(report, most))
 
 
 def _permissions(report: Report) -> tuple[Permission, ...]:
@@ -214,15 +223,19 @@ def _permissions(report: Report) -> tuple[Permission, ...]:
     return permissions_of(report)
 
 
-def _problems(report: Report) -> list[str]:
+def _problems(report: Report, most: int) -> Problems:
     """The problems beyond the one that the conclusion says in full."""
     texts = [str(problem) for problem in report.problems]
     internal = any(problem.kind is ProblemKind.INTERNAL for problem in report.problems)
     in_headline = report.conclusion.kind is ConclusionKind.NOT_JUDGED and not internal
-    return texts[1:] if in_headline and len(texts[:1]) == len("".join(texts[:1]).splitlines()) else texts
+    if in_headline and len(texts[:1]) == len("".join(texts[:1]).splitlines()):
+        texts = texts[1:]
+    listed = tuple(Text(each, LONGEST_PROBLEM) for each in texts[:most])
+    more = max(0, len(texts) - most)
+    return Problems(first=listed[:MAX_OPEN_PROBLEMS], further=listed[MAX_OPEN_PROBLEMS:], more=more)
 
 
-def _findings(report: Report) -> list[Sentence]:
+def _findings(report: Report) -> tuple[Sentence, ...]:
     """Sentences with the tag where `{tag}` stands; reports of old name it at the end."""
     findings: list[Sentence] = []
     for each in report.explanation.diagnosis:
@@ -231,7 +244,7 @@ def _findings(report: Report) -> list[Sentence]:
         if tag and not named:
             before = f"{before}: "
         findings.append(tuple(filter(None, (before, Text(tag, 40) if tag else "", f"{after}."))))
-    return findings
+    return tuple(findings)
 
 
 def _reasons(report: Report) -> tuple[Note, ...]:
@@ -266,11 +279,9 @@ def _warnings(report: Report) -> tuple[Note, ...]:
     return tuple(Note(verdict, pieces.sentence(f"{text}.")) for verdict, text in others)
 
 
-def _next(report: Report) -> Next | None:
+def _next(report: Report) -> Next:
     """The next command; of one that asks again about an empty list also what it shows."""
     command, empties = report.conclusion.next, report.measured.empties
-    if not command:
-        return None
     before, after = "Next:", ""
     if report.conclusion.kind is ConclusionKind.NO_BASELINE:
         before = "Accept it as the first baseline, and commit what that writes:"
@@ -279,7 +290,40 @@ def _next(report: Report) -> Next | None:
     if "--only" in command and empties:
         had = f"; the baseline had {count_text(empties.before, 'result')}" if empties.before else ""
         after = f" asks it one question and prints the list{had}."
-    return Next(before, Text(command_line(command)), after)
+    return Next(
+        before=before,
+        command=Text(command_line(command)) if command else None,
+        after=after,
+        if_meant=_if_meant(report),
+        links=_links(report),
+    )
+
+
+def _numbers(report: Report, limits: Limits, *, judged: bool) -> Numbers:
+    first, history = first_rows(report, limits.first), history_of(report)
+    if not judged:
+        return Numbers(first=first, history=history)
+    return Numbers(
+        first=first,
+        all=all_rows(report, limits.numbers),
+        values=() if first.rows else _values(report),
+        segments=_segments(report),
+        parts=parts_of(report, limits.parts, limits.metrics),
+        history=history,
+    )
+
+
+def _remarks(report: Report, most: int, *, judged: bool) -> Remarks:
+    """At most so many warnings on the first screen, and notes there where somebody has to be believed."""
+    warnings = _warnings(report)
+    notes: list[Sentence] = [(note,) for note in (*report.remarks.notes, *report.remarks.fine_print)]
+    believed = COMMENT.open if report.origin.untrusted_run or report.base else 0
+    return Remarks(
+        warnings=warnings[:most],
+        reasons=(*warnings[most:], *(_reasons(report) if judged else ())),
+        notes=tuple(filter(None, (accepted_anyway(report), *notes[:believed]))),
+        fine_print=(*_fine_print(report), *notes[believed:MAX_NOTES]) if report.gates else (),
+    )
 
 
 def _values(report: Report) -> Sentence:
@@ -299,23 +343,32 @@ def _segments(report: Report) -> Sentence:
     return pieces.sentence(segments_line(report, pieces.spell))
 
 
-def _base(report: Report) -> Sentence:
-    """By what the pull request was judged; nothing without a base."""
+def _gate_changes(report: Report, most: int) -> GateChanges:
+    """By what the pull request was judged, and what it changed; nothing of that without a base."""
+    permissions = _permissions(report)
     if report.base is None:
-        return ()
-    from rankgate.renderers.base_changes import both_verdicts  # noqa: PLC0415 -- paid only where a base is named
-
-    return ("Changed since ", Text(report.base.commit.shown, 120), f"; {both_verdicts(report.base)}:")
-
-
-def _changes(report: Report) -> tuple[Note, ...]:
-    if report.base is None:
-        return ()
-    from rankgate.renderers.base_changes import changes  # noqa: PLC0415 -- paid only where a base is named
+        return GateChanges(permissions=permissions)
+    from rankgate.renderers.base_changes import both_verdicts, changes  # noqa: PLC0415 -- paid only where a base is named
 
     pieces = Pieces()
     levels = {True: Verdict.WARN, False: Verdict.PASS}
-    return tuple(Note(levels[each.weakens], pieces.sentence(each.text)) for each in changes(report, pieces.spell))
+    listed = [Note(levels[each.weakens], pieces.sentence(each.text)) for each in changes(report, pieces.spell)]
+    return GateChanges(
+        base=("Changed since ", Text(report.base.commit.shown, 120), f"; {both_verdicts(report.base)}:"),
+        listed=tuple(listed[:most]),
+        more=max(0, len(listed) - most),
+        permissions=permissions,
+    )
+
+
+def _origins(report: Report) -> Origins:
+    command = report.provenance.command
+    return Origins(
+        facts=facts_of(report),
+        differs=_differs(report),
+        listed=origins_of(report),
+        command=Text(command_line(command), 2_000) if command else None,
+    )
 
 
 def _differs(report: Report) -> Sentence:

@@ -24,6 +24,15 @@ class Origin(msgspec.Struct, frozen=True):
     text: Sentence
 
 
+class Origins(msgspec.Struct, frozen=True, kw_only=True):
+    """What was compared: `facts` in one line, what `differs` from the baseline, each input, and how to repeat it."""
+
+    facts: Sentence = ()
+    differs: Sentence = ()
+    listed: tuple[Origin, ...] = ()
+    command: Text | None = None
+
+
 def origins_of(report: Report) -> tuple[Origin, ...]:
     """Gold set, run, baseline, base and criteria, as far as the report has them."""
     source = report.provenance
