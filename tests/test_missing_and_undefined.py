@@ -75,7 +75,8 @@ ADVICE = {"run": "state it, or allow more: `max_unjudged`", "baseline": "accept 
 
 def missing(count: int, source: str = "run", *, among: int = N, metric: str = "score(f)") -> str:
     lacks = f"{metric} is missing (no value, null or NaN) for {count} of {among} questions in the {source}"
-    return f"{lacks}; {ADVICE[source]}"
+    advice = "state it, or correct its name" if count == among and source == "run" else ADVICE[source]
+    return f"{lacks}; {advice}"
 
 
 def null(_: int) -> Line:
@@ -96,7 +97,7 @@ def null(_: int) -> Line:
         pytest.param(first(72, absent_key), first(72, absent_key), "not_judged", missing(72), id="on both sides"),
         pytest.param(
             *(first(0, nothing), absent_key, "warn"),
-            "the baseline has score(f) for none of the questions that are scored now",
+            "the baseline has score(f) for none of the questions that are scored now; accept a run that has it",
             id="a baseline from before the field existed",
         ),
         pytest.param(
@@ -113,7 +114,7 @@ def null(_: int) -> Line:
         ),
         pytest.param(
             *(first(0, nothing), null, "warn"),
-            "the baseline has score(f) for none of the questions that are scored now",
+            "the baseline has score(f) for none of the questions that are scored now; accept a run that has it",
             id="a baseline that is null everywhere",
         ),
     ],

@@ -14,6 +14,7 @@ from rankgate.gates.conclude import concluded, with_conclusion
 from rankgate.model.conclusion import ConclusionKind, Empties, GivenUp, OtherCode, PartLoss, Strength
 from rankgate.model.gate_result import GateResult
 from rankgate.model.gold_changes import GoldChanges
+from rankgate.model.headline import other_sentences, sentence
 from rankgate.model.report import Call, Provenance, Queries, Report, Source, exit_code
 from rankgate.model.values import Direction, EvidenceState, Reason, ReasonKind, Ruling, Unit, Verdict
 
@@ -92,6 +93,8 @@ SLOWER = replace(
     limit=50.0, steps=1, with_run=True,
 )  # fmt: skip
 
+EMPTY_TAGS = {"lang:th": (25, 25), "lang:de": (20, 20), "topic:visa": (23, 23)}
+
 
 @pytest.mark.parametrize(
     ("found", "kind", "verdict", "sentence"),
@@ -124,6 +127,18 @@ SLOWER = replace(
         pytest.param(
             report(gate(), empties=Empties(empty=23, total=300, segments={"lang:th": (23, 25)}, first="th-1")),
             "empty_segment", WARN, "23 of the 25 questions of lang:th got no result.", id="an empty tag",
+        ),
+        pytest.param(
+            report(gate(), lost_parts=[PART], empties=Empties(empty=68, total=300, segments=EMPTY_TAGS)),
+            "empty_segment", WARN,
+            "None of the 25 questions of lang:th got a result; nor did 1 more language and 1 part by another tag.",
+            id="several empty tags",
+        ),
+        pytest.param(
+            report(gate(FAIL), empties=Empties(empty=1, total=1)), "empty", FAIL,
+            "Do not merge: the run is empty: the only question got no result. The index or the retriever returned "
+            "nothing.",
+            id="an empty run of one question",
         ),
         pytest.param(
             report(gate(now=0.87), lost_parts=[PART]), "lost_part", WARN,
@@ -188,6 +203,12 @@ SLOWER = replace(
             ),
             "not_judged", Verdict.NOT_JUDGED, "run.jsonl:12: rank 45 is missing; ranks run from 1 without gaps.",
             id="inputs that could not be judged",
+        ),
+        pytest.param(
+            report(gate(before=0.9, now=0.9, ci=(-0.03, 0.03), drop=0.01)), "pass", PASS,
+            "Unproven: recall@5 stays at 90.0%, but with 300 questions a loss of up to 3.0 points is not excluded; 1.0 "
+            "is allowed.",
+            id="one point is allowed",
         ),
         pytest.param(
             report(LOST, empties=Empties(empty=92, total=100)), "empty", FAIL,
@@ -380,9 +401,29 @@ def test_only_gates_that_may_block_say_how_strong_a_pass_is() -> None:
     assert report(warns).conclusion.strength is Strength.RULED_OUT
 
 
-def test_a_tag_that_is_no_name_does_not_reach_the_summary() -> None:
-    found = report(replace(THAI, segment="x:<img src=y>`@team`"))
-    assert "one part of the questions lost 40.0 points" in found.summary
+@pytest.mark.parametrize(
+    ("tag", "shown"),
+    [
+        pytest.param("x:<img src=y>`@team`", "one part of the questions", id="no name"),
+        pytest.param("topic:วีซ่า", "topic:วีซ่า", id="Thai, whose vowels are marks"),
+        pytest.param("topic:बीमा राशि", "topic:बीमा राशि", id="Hindi"),
+        pytest.param(f"topic:{'วี' * 30}", "one part of the questions", id="a long one"),
+    ],
+)
+def test_a_tag_reaches_the_summary_if_it_is_a_name(tag: str, shown: str) -> None:
+    assert f"{shown} lost 40.0 points" in report(replace(THAI, segment=tag)).summary
+
+
+def test_whether_a_problem_ends_a_sentence_is_seen_before_it_is_spelled() -> None:
+    problems = [Problem("no such file; did you mean 'run.jsonl'?", "runs.jsonl")]
+    found = with_conclusion(Report(verdict=Verdict.NOT_JUDGED, summary="", provenance=RUN, problems=problems))
+    assert sentence(found, text=lambda _: "…") == "…"
+
+
+def test_other_empty_tags_are_warnings_in_place_of_what_they_lost() -> None:
+    found = report(gate(), lost_parts=[PART], empties=Empties(empty=68, total=300, segments=EMPTY_TAGS))
+    texts = ["none of the 20 questions of lang:de got a result", "none of the 23 questions of topic:visa got a result"]
+    assert other_sentences(found) == [(WARN, text) for text in texts]
 
 
 def test_no_conclusion_is_milder_than_its_verdict() -> None:

@@ -364,7 +364,7 @@ def test_a_baseline_without_a_common_query_is_not_judged(before: Column, missing
     result = decide(gate(floor=0.95, drop=0.03), scores([1.0, 0.8, None]), scores(before, missing=missing))
     assert result.verdict is NOT_JUDGED
     assert sentences(result)[:2] == [
-        "the baseline has recall@5 for none of the questions that are scored now",
+        "the baseline has recall@5 for none of the questions that are scored now; accept a run that has it",
         "recall@5 is 90.0%, below the floor of 95.0%" + NOISE.format("7.1 to 100.0%"),
     ]
     assert (result.measured.value, result.change.baseline, result.change.delta, result.change.n_pairs) == (
@@ -377,7 +377,8 @@ def test_a_baseline_without_a_common_query_is_not_judged(before: Column, missing
 
 def test_a_baseline_without_latencies_warns_since_not_every_run_states_them() -> None:
     result = decide(gate("latency", drop=5.0), scores([30.0, 40.0], "latency"), scores([None, None], "latency"))
-    assert judged(result) == (WARN, ["the baseline has latency for none of the questions that are scored now"])
+    why = "the baseline has latency for none of the questions that are scored now; accept a run that has it"
+    assert judged(result) == (WARN, [why])
     assert result.evidence.evidence_state is EvidenceState.NO_BASELINE
 
 

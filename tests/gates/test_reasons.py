@@ -157,9 +157,10 @@ LACKING = "no judge's verdicts for 3 of 1,200 questions in the run, which recall
 OTHERS = {
     ReasonKind.NO_BASELINE: "no baseline: whether recall@5 got worse could not be checked",
     ReasonKind.NOT_STATED: "the baseline states no `latency_ms`, which recall@5 reads; accept its run again",
-    ReasonKind.FOREIGN_BASELINE: "whether recall@5 got worse could not be checked: the baseline's lists hold ids that "
-    "the gold set does not know; accept a run of today's ids",
-    ReasonKind.NOT_IN_BASELINE: "the baseline has recall@5 for none of the questions that are scored now",
+    ReasonKind.FOREIGN_BASELINE: "whether recall@5 got worse is unknown: the baseline's lists hold ids that the gold "
+    "set lacks; accept a run of today's ids",
+    ReasonKind.NOT_IN_BASELINE: "the baseline has recall@5 for none of the questions that are scored now; accept a run "
+    "that has it",
     ReasonKind.OTHER_JUDGE: "recall@5 is not comparable with the baseline: for 3 of 1,200 questions the two runs do "
     "not name the same judge",
     ReasonKind.NO_VERDICT: f"{LACKING}the judge was not asked; run `rankgate judge`",

@@ -248,6 +248,7 @@ MSMARCO = "three columns are BEIR qrels where the first row is query-id corpus-i
 
 
 SWAPPED = "; are gold set and run swapped? Name it with "
+SAMPLES = "that looks like samples, which are a gold set"
 NO_RUN = "no run format starts like that; JSONL, JSON and CSV of another shape are read with `map:` under inputs.run"
 
 
@@ -282,7 +283,9 @@ def test_what_is_no_gold_set(content: str | bytes, saw: str, why: str) -> None:
     [
         pytest.param("hello world\n", "'hello world'", NO_RUN, id="prose"),
         pytest.param(GOLDS["qrels"], "'q 0 a 1'", "that looks like TREC qrels, which is a gold set", id="qrels"),
-        pytest.param(GOLDS["yaml"], "'samples:'", NO_RUN, id="a YAML gold set"),
+        pytest.param(GOLDS["yaml"], "'samples:'", SAMPLES, id="a YAML gold set"),
+        pytest.param(GOLDS["json"], f"'{GOLDS['json']}'", SAMPLES, id="a JSON gold set"),
+        pytest.param(f"{SAMPLE}\n{SAMPLE}\n", f"'{SAMPLE}'", SAMPLES, id="a JSONL gold set"),
     ],
 )
 def test_what_is_no_run(content: str | bytes, saw: str, why: str) -> None:

@@ -21,6 +21,7 @@ from rankgate.model.gate_result import GateResult
 from rankgate.model.report import Diagnosis, Moved, Provenance, Queries, Report
 from rankgate.model.values import Unit, Verdict
 from rankgate.renderers.blocks import plain_text
+from rankgate.renderers.markdown import render_comment
 from rankgate.renderers.terminal import render_terminal, terminal_blocks, verdict_line
 
 RECALL = changed(reports.RECALL, reasons=texts("recall@5 dropped from 90.0% to 80.0%"))
@@ -128,6 +129,12 @@ def test_twenty_five_gates_are_a_screen(gates: list[GateResult], width: int) -> 
 def test_a_warning_that_the_first_line_holds_is_said_once() -> None:
     warned = with_keys(REPORT, verdict=Verdict.WARN, gates=[], warnings=["ids are stale"], problems=[])
     assert render_terminal(with_conclusion(warned)).count("ids are stale") == 1
+
+
+def test_warnings_without_room_are_counted() -> None:
+    warned = with_conclusion(with_keys(REPORT, warnings=[f"warning {number}" for number in range(4)]))
+    assert "; 2 more warnings; --all shows them" in render_terminal(warned)
+    assert "<summary>All numbers, and 2 more warnings</summary>" in render_comment(warned)
 
 
 def test_a_check_that_could_not_judge_lists_its_problems() -> None:

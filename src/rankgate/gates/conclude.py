@@ -117,7 +117,14 @@ def _empty_segment(report: Report) -> Conclusion | None:
     if not segments:
         return None
     name = max(segments, key=lambda each: segments[each][0])
-    counts = {"empty": segments[name][0], "total": segments[name][1], "segments_fail": len(segments)}
+    others = segments.keys() - {name}
+    elsewhere = by_other_keys(name, others)
+    counts = {
+        "empty": segments[name][0],
+        "total": segments[name][1],
+        "segments_fail": len(others) - elsewhere,
+        "other_parts_fail": elsewhere,
+    }
     return Conclusion(kind=ConclusionKind.EMPTY_SEGMENT, segment=name, counts=counts)
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from rankgate.model.base_words import judged_by
-from rankgate.model.conclusion import Conclusion
 from rankgate.model.gate_result import GateResult
-from rankgate.model.loss_words import Topic
+from rankgate.model.loss_words import Topic, more_parts
 from rankgate.model.reasons import beyond_noise_text, plain_sentence, sentences, waived_text
 from rankgate.model.report import Report
 from rankgate.model.values import BEYOND, TOLERANCE, ReasonKind, Verdict
@@ -77,7 +76,7 @@ def lost_part(topic: Topic) -> str:
     report, conclusion, numbers = topic.report, topic.conclusion, topic.numbers
     overall = next((gate for gate in report.gates if gate.name == conclusion.gate and gate.segment is None), None)
     ending = f": {topic.count('worse'):,} of {count_text(topic.count('pairs'), 'question')} got worse"
-    if more := _more_parts(conclusion):
+    if more := more_parts(conclusion):
         ending += f"; so did {more}"
     if overall is None or overall.verdict is not Verdict.PASS or overall.change.delta is None:
         return f"{numbers.lost(topic.part)}{ending}."
@@ -142,7 +141,7 @@ def _more_text(report: Report) -> str:
     gates, same_cause = counts.get("gates_fail", 0), counts.get("same_cause", 0)
     parts = counts.get("segments_fail", 0) + counts.get("other_parts_fail", 0)
     one, many = ("fails", "fail") if report.verdict is Verdict.FAIL else ("warns", "warn")
-    named = [_more_parts(report.conclusion)] if parts else []
+    named = [more_parts(report.conclusion)] if parts else []
     if gates:
         named.append(count_text(gates, "more gate"))
     texts: list[str] = []
@@ -151,13 +150,3 @@ def _more_text(report: Report) -> str:
     if same_cause:
         texts.append(f"{count_text(same_cause, 'more gate')} {one if same_cause == 1 else many} with it")
     return "".join(f"; {text}" for text in texts)
-
-
-def _more_parts(conclusion: Conclusion) -> str:
-    """`2 more languages and 1 part by another tag`: those divided as the named one, and the others."""
-    texts: list[str] = []
-    if same_tag := conclusion.counts.get("segments_fail", 0):
-        texts.append(count_text(same_tag, f"more {part_word(conclusion.segment)}"))
-    if others := conclusion.counts.get("other_parts_fail", 0):
-        texts.append(count_text(others, "part by another tag", "parts by other tags"))
-    return " and ".join(texts)

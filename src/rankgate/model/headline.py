@@ -8,26 +8,25 @@ from collections.abc import Callable, Mapping, Sequence
 from rankgate.errors import ProblemKind, on_one_line
 from rankgate.model.conclusion import ConclusionKind
 from rankgate.model.gate_result import GateResult
-from rankgate.model.loss_words import Numbers, Spell, Topic, code_text, given_up_text, parts_texts
+from rankgate.model.loss_words import Numbers, Spell, Topic, code_text, given_up_text, more_parts, parts_texts
 from rankgate.model.pass_words import passes, value_and_limit
 from rankgate.model.report import Report
 from rankgate.model.values import TOLERANCE, Verdict
-from rankgate.model.wording import (
-    count_text,
-)
+from rankgate.model.wording import count_text, without_marks
 
 OF_GATES = (ConclusionKind.GATE_FAILS, ConclusionKind.GATE_WARNS)
 # Of nothing at which Markdown begins a link, and no clause that could be ours.
-_PLAIN_NAME = re.compile(r"(?!.*(?:://|www\.|[.:](?: |$)))\w[\w:.+×/ -]{0,60}")
+_PLAIN_NAME = re.compile(r"(?!.*(?:://|www\.|[.:](?: |$)))\w[\w:.+×/ -]*")
+_LONGEST_NAME = 61  # characters
 _LONGEST_PROBLEM = 400  # characters
 _OURS = frozenset(
-    {"a", "the", "nothing", "this", "lost", "added", "no", "floors", "something", "unproven:"}
+    {"a", "the", "nothing", "none", "this", "lost", "added", "no", "floors", "something", "unproven:"}
 )  # no metric, tag or code
 
 
 def is_plain_name(text: str) -> bool:
     """Whether a text of the inputs can be nothing but a name, so that it may stand in a sentence as it is."""
-    return _PLAIN_NAME.fullmatch(text) is not None
+    return len(text) <= _LONGEST_NAME and _PLAIN_NAME.fullmatch(without_marks(text)) is not None
 
 
 def plain_name(text: str) -> str:
@@ -70,8 +69,8 @@ def _not_judged(topic: Topic) -> str:
     if not problems:
         return "a gate could not be judged."
     more = f" {count_text(len(problems) - 1, 'more problem')} below." if problems[1:] else ""
-    first = topic.text(str(problems[0]))
-    return f"{first}{'' if first.endswith(('.', '!', '?', '`')) else '.'}{more}"
+    first = str(problems[0])
+    return f"{topic.text(first)}{'' if first.endswith(('.', '!', '?')) else '.'}{more}"
 
 
 def _empty(topic: Topic) -> str:
@@ -80,18 +79,22 @@ def _empty(topic: Topic) -> str:
         return (
             f"the run lacks {absent:,} of the {count_text(topic.count('total'), 'question')}: it has no line for them."
         )
-    what = "is empty" if topic.count("empty") == topic.count("total") else "is nearly empty"
-    return f"the run {what}: {_without_result(topic)}. The index or the retriever returned nothing."
+    empty, total = topic.count("empty"), topic.count("total")
+    what = "is empty" if empty == total else "is nearly empty"
+    return f"the run {what}: {_without_result(empty, total)}. The index or the retriever returned nothing."
 
 
 def _empty_segment(topic: Topic) -> str:
-    return f"{_without_result(topic, f' of {topic.part}')}."
+    others = more_parts(topic.conclusion)
+    nor = f"; nor did {others}" if others else ""
+    return f"{_without_result(topic.count('empty'), topic.count('total'), f' of {topic.part}')}{nor}."
 
 
-def _without_result(topic: Topic, whose: str = "") -> str:
-    empty, total = topic.count("empty"), topic.count("total")
+def _without_result(empty: int, total: int, whose: str = "") -> str:
+    if total == 1:
+        return f"the only question{whose} got no result"
     if empty == total:
-        return f"none of the {count_text(total, 'question')}{whose} got a result"
+        return f"none of the {total:,} questions{whose} got a result"
     return f"{empty:,} of the {total:,} questions{whose} got no result"
 
 
@@ -161,7 +164,12 @@ def other_sentences(report: Report, name: Spell = plain_name, text: Spell = plai
     warnings: list[str] = []
     if report.origin.other_code and kind is not ConclusionKind.OTHER_CODE:
         warnings.append(code_text(report.origin.other_code, text))
-    warnings += parts_texts(changes.lost_parts[kind is ConclusionKind.LOST_PART :], name)
+    empties = report.measured.empties
+    empty = empties.segments if empties and kind is not ConclusionKind.EMPTY else {}
+    spoken = report.conclusion.segment if kind is ConclusionKind.EMPTY_SEGMENT else None
+    warnings += [_without_result(*empty[tag], f" of {name(tag)}") for tag in empty if tag != spoken]
+    lost = changes.lost_parts[kind is ConclusionKind.LOST_PART :]
+    warnings += parts_texts([part for part in lost if part.segment not in empty], name)
     warnings += [given_up_text(loss, report) for loss in changes.given_up[kind is ConclusionKind.GIVEN_UP :]]
     warnings += remarks.warnings[kind is ConclusionKind.WARNING :]
     failures = remarks.failures[kind is ConclusionKind.FAILURE :]

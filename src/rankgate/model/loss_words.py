@@ -14,6 +14,7 @@ from rankgate.model.wording import (
     count_text,
     delta_text,
     exact_decimals,
+    part_word,
     points_text,
     size_text,
     telling_decimals,
@@ -113,6 +114,16 @@ def parts_texts(parts: list[PartLoss], name: Spell) -> list[str]:
         also = " and ".join(f"{each.metric} ({delta_text(each.now - each.before, each.unit)})" for each in others)
         texts.append(part_text(largest, name) + (f"; also {also}" if also else ""))
     return texts
+
+
+def more_parts(conclusion: Conclusion) -> str:
+    """`2 more languages and 1 part by another tag`: those divided as the named one, and the others."""
+    texts: list[str] = []
+    if same_tag := conclusion.counts.get("segments_fail", 0):
+        texts.append(count_text(same_tag, f"more {part_word(conclusion.segment)}"))
+    if others := conclusion.counts.get("other_parts_fail", 0):
+        texts.append(count_text(others, "part by another tag", "parts by other tags"))
+    return " and ".join(texts)
 
 
 def given_up_text(loss: GivenUp, report: Report) -> str:

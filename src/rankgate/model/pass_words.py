@@ -92,8 +92,9 @@ def _worth(topic: Topic) -> str:
     size = f"any {loss}" if bound is None else f"a {loss} of up to {numbers.size(bound)}"
     allowed = "none is allowed"
     if numbers.limit:
-        are = "are" if numbers.unit is Unit.SHARE else "is"
-        allowed = f"{numbers.number(numbers.limit, numbers.decimals)} {are} allowed"
+        limit = numbers.number(numbers.limit, numbers.decimals)
+        are = "are" if numbers.unit is Unit.SHARE and limit != "1.0" else "is"
+        allowed = f"{limit} {are} allowed"
     unsure = f"with {questions} {size} is not excluded; {allowed}"
     return f"unproven: {moved}, but {unsure}.{_uncompared(topic)}"
 

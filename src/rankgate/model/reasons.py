@@ -37,9 +37,10 @@ from rankgate.model.wording import (
 # What needs no more than a count: `name` is what the metric is called where the sentence begins with it.
 _SENTENCES = {
     ReasonKind.NOT_STATED: "the baseline states no `{need}`, which {metric} reads; accept its run again",
-    ReasonKind.FOREIGN_BASELINE: "whether {metric} got worse could not be checked: the baseline's lists hold ids that "
-    "the gold set does not know; accept a run of today's ids",
-    ReasonKind.NOT_IN_BASELINE: "the baseline has {metric} for none of the questions that are scored now",
+    ReasonKind.FOREIGN_BASELINE: "whether {metric} got worse is unknown: the baseline's lists hold ids that the gold "
+    "set lacks; accept a run of today's ids",
+    ReasonKind.NOT_IN_BASELINE: "the baseline has {metric} for none of the questions that are scored now; accept a run "
+    "that has it",
     ReasonKind.AWAITS_LABEL: f"{{name}} is waiting for the label `{ACCEPT_RANKINGS}`: {{of}} have answers that are not "
     "judged before",
     ReasonKind.AWAITS_MERGE: "{name} is judged once this is merged: the base has no `judge:` yet",
@@ -267,6 +268,8 @@ def _missing(reason: Reason, _: GateResult, name: str) -> str:
     remedy = "state it, or allow more: `max_unjudged`"
     if reason.source == "baseline":
         remedy = "accept a run that states it"
+    elif reason.count == reason.among:
+        remedy = "state it, or correct its name"
     return f"{name} is missing (no value, null or NaN) for {of} in the {reason.source}; {remedy}"
 
 

@@ -66,6 +66,15 @@ def beyond_text(beyond: float, covered: float, unit: Unit) -> str:
     return f"it covers {size} beyond the limit, and this is {size_text(beyond, unit, digits).partition(' ')[0]} beyond"
 
 
+def without_marks(text: str) -> str:
+    """A name without the vowels and tones that Thai and Hindi write as marks, which `re` takes for no letters."""
+    if text.isascii():
+        return text
+    from unicodedata import category  # noqa: PLC0415 -- paid only where a name has other letters
+
+    return "".join(char for char in text if category(char) not in ("Mn", "Mc"))
+
+
 def tag_keys(segment: str | None) -> tuple[str, ...]:
     """By what a segment divides the questions: `lang` of `lang:th`, and both keys of `lang:th × topic:visa`."""
     return tuple(tag.partition(":")[0] for tag in (segment or "").split(" × "))

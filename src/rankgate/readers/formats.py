@@ -263,6 +263,8 @@ def _of_the_other_kind(source: Source, *, gold: bool) -> str:
     start = Beginning(head, gold=gold)
     if not gold and start.keys and start.keys.isdisjoint(LISTS) and not start.has_rows:
         return ""  # an id of a question alone makes no run
+    if gold and ({start.first_key, *start.keys} & SAMPLE_KEYS or start.head.startswith(b"samples:")):
+        return "that looks like samples, which are a gold set"
     formats = map(gold_format, GOLD_FORMATS) if gold else map(run_format, RUN_FORMATS)
     return next((each.looks_like for each in formats if each.looks_like and each.recognise(start) is Likeness.YES), "")
 

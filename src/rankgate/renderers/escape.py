@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from rankgate.model.wording import without_marks
+
 _JOINERS = "\u200c\u200d"  # needed by scripts and emoji, harmless alone
 # Printable to Python and yet invisible: fillers, and the selectors in which a message can hide.
 _INVISIBLE = frozenset("\u034f\u115f\u1160\u3164\uffa0") | frozenset(map(chr, range(0xE0100, 0xE01F0)))
@@ -100,7 +102,7 @@ def plain(shown: Shown) -> str:
     """One line outside of Markdown: a name of the inputs that is not plain words stands in quotation marks."""
     if isinstance(shown, Text):
         line = safe(shown.raw, shown.limit)
-        return line if shown.limit > _SHORT or _PLAIN.fullmatch(line) else repr(line)
+        return line if shown.limit > _SHORT or _PLAIN.fullmatch(without_marks(line)) else repr(line)
     return inert(_visible_apart(shown)) if isinstance(shown, str) else "".join(map(plain, shown))
 
 

@@ -105,8 +105,9 @@ def _name(row: Row, rows: Rows) -> str:
 
 
 def _moved(view: View) -> list[Sentence]:
-    """How many questions and answers got worse."""
+    """How many questions and answers got worse, and the warnings that have no room."""
     counts = [each.moved for each in (view.questions, view.answers) if each.lost]
+    counts += filter(None, [view.remarks.more_warnings])
     return [(f"{'; '.join(counts)}; --all shows them",)] if counts else []
 
 

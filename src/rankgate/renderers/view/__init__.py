@@ -93,10 +93,12 @@ class Numbers(msgspec.Struct, frozen=True, kw_only=True):
 class Remarks(msgspec.Struct, frozen=True, kw_only=True):
     """`warnings` are what failed or warned and is no gate's, `reasons` what rows do not say of gates.
 
-    `notes` on whom to believe stand on the first screen, `fine_print` behind it.
+    `more_warnings` says how many of the warnings have no room; these stand before the reasons. `notes` on whom to
+    believe stand on the first screen, `fine_print` behind it.
     """
 
     warnings: tuple[Note, ...] = ()
+    more_warnings: str = ""
     reasons: tuple[Note, ...] = ()
     notes: tuple[Sentence, ...] = ()
     fine_print: tuple[Sentence, ...] = ()
@@ -316,10 +318,12 @@ def _numbers(report: Report, limits: Limits, *, judged: bool) -> Numbers:
 def _remarks(report: Report, most: int, *, judged: bool) -> Remarks:
     """At most so many warnings on the first screen, and notes there where somebody has to be believed."""
     warnings = _warnings(report)
+    unlisted = len(warnings) - most
     notes: list[Sentence] = [(note,) for note in (*report.remarks.notes, *report.remarks.fine_print)]
     believed = COMMENT.open if report.origin.untrusted_run or report.base else 0
     return Remarks(
         warnings=warnings[:most],
+        more_warnings=count_text(unlisted, "more warning") if unlisted > 0 else "",
         reasons=(*warnings[most:], *(_reasons(report) if judged else ())),
         notes=tuple(filter(None, (accepted_anyway(report), *notes[:believed]))),
         fine_print=(*_fine_print(report), *notes[believed:MAX_NOTES]) if report.gates else (),
