@@ -22,7 +22,7 @@ from rankgate.collecting.traffic_sheets import FilledSheet, as_csv, read_sheet, 
 from rankgate.criteria import Gate
 from rankgate.gates.traffic_gate import changes_of, decide_traffic
 from rankgate.metrics.sets import Hit
-from rankgate.model.traffic import TrafficLists, TrafficPair, TrafficQuestion
+from rankgate.model.traffic_lists import TrafficLists, TrafficPair, TrafficQuestion
 from rankgate.model.values import Verdict
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.formats import read_gold, read_run

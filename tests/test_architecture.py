@@ -351,7 +351,7 @@ HOMES = [
     pytest.param("pickle", set(), id="pickle: nowhere, reading data must not run it"),
     pytest.param(
         "subprocess",
-        {"cli.check", "forges.base_checkout", "files.git", "collecting.services"},
+        {"cli.check_record", "forges.base_checkout", "files.git", "collecting.services"},
         id="subprocess: our own interpreter, git, and the command of `record`; no input becomes a command",
     ),
 ]

@@ -23,7 +23,8 @@ from rankgate.judge.judging import judge_answers
 from rankgate.judge.model import Record
 from rankgate.judge.runs import NEEDS, verdicts_beside, wants_of
 from rankgate.judge.store import Store, read_verdicts, written
-from rankgate.model.answers import Unjudged, UnjudgedKind
+from rankgate.model.answers import UnjudgedKind
+from rankgate.model.verdicts import Unjudged
 from rankgate.readers.formats import read_gold, read_run
 
 COUNT = 100

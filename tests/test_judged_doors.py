@@ -13,7 +13,8 @@ from tests.test_judged_answers import Project, address, project, right, wrong_af
 
 from rankgate.judge.runs import verdicts_beside
 from rankgate.judge.store import read_verdicts
-from rankgate.model.answers import Unjudged, UnjudgedKind
+from rankgate.model.answers import UnjudgedKind
+from rankgate.model.verdicts import Unjudged
 
 __all__ = ["address", "project"]
 

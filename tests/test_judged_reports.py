@@ -33,20 +33,18 @@ from rankgate.metrics.names import parse_metric
 from rankgate.model.answer_losses import LostClaim, Place
 from rankgate.model.answers import (
     Advisory,
-    AnswerVerdicts,
     Entailment,
     GateJudge,
     JudgeMark,
     LabelCounts,
     Rate,
-    Support,
-    Unjudged,
     UnjudgedKind,
     VerdictKind,
 )
 from rankgate.model.report import Provenance, Report
 from rankgate.model.scores import MatchedQuery
 from rankgate.model.values import Details, Reason, ReasonKind, Sample, Unit, Verdict
+from rankgate.model.verdicts import AnswerVerdicts, Support, Unjudged
 from rankgate.model.wording import delta_text
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.renderers.answer_rows import answer_lines, fate

@@ -35,7 +35,7 @@ from rankgate.criteria.retriever_block import Retriever
 from rankgate.model.base_ref import BaseSide, GateChange, KeyChange, WaiverChange
 from rankgate.model.base_words import warnings_of
 from rankgate.model.report import Provenance, Report
-from rankgate.model.traffic import TrafficFiles, TrafficLabel, TrafficQuestion
+from rankgate.model.traffic_lists import TrafficFiles, TrafficLabel, TrafficQuestion
 from rankgate.model.values import Verdict
 from rankgate.renderers.base_changes import changes
 from rankgate.renderers.escape import code, quoted

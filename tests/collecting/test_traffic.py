@@ -10,7 +10,7 @@ from rankgate.collecting.traffic import compared_lists, limited, sees_order
 from rankgate.metrics.matching import BY_CHUNK
 from rankgate.metrics.names import parse_metric
 from rankgate.model.question_text import text_digest
-from rankgate.model.traffic import TrafficLists, TrafficQuestion
+from rankgate.model.traffic_lists import TrafficLists, TrafficQuestion
 from rankgate.model.values import Ranking, RunField
 from rankgate.readers.formats import read_run
 

@@ -10,7 +10,7 @@ import pytest
 from rankgate.collecting.traffic_labels import labels_text, merge_sheets
 from rankgate.collecting.traffic_sheets import FilledSheet, as_csv, as_jsonl, read_sheet, rows_of
 from rankgate.errors import Problem
-from rankgate.model.traffic import TrafficLabel, TrafficPair, TrafficQuestion, TrafficSheet
+from rankgate.model.traffic_lists import TrafficLabel, TrafficPair, TrafficQuestion, TrafficSheet
 from rankgate.readers.base import ProblemLog
 
 SHEET = TrafficSheet(run="0123456789abcdef", baseline="fedcba9876543210", n=40)

@@ -25,7 +25,8 @@ from rankgate.gates.not_judged import ISSUES, internal_error, not_judged
 from rankgate.gates.results import changes_of
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.plan import Plan
-from rankgate.metrics.scored_run import ScoredRun, as_baseline
+from rankgate.metrics.scored_baseline import as_baseline
+from rankgate.metrics.scored_run import ScoredRun
 from rankgate.metrics.scoring import score
 from rankgate.model.differences import Difference
 from rankgate.model.gate_result import GateResult

@@ -16,7 +16,8 @@ from rankgate.gates.conclude import concluded, traffic_share
 from rankgate.gates.traffic import traffic_of, warnings_of
 from rankgate.metrics.matching import BY_CHUNK
 from rankgate.model.report import Provenance, Report
-from rankgate.model.traffic import Traffic, TrafficFiles, TrafficLabel, TrafficQuestion, TrafficSegment
+from rankgate.model.traffic import Traffic, TrafficSegment
+from rankgate.model.traffic_lists import TrafficFiles, TrafficLabel, TrafficQuestion
 from rankgate.model.traffic_words import traffic_command, traffic_line
 from rankgate.model.values import Gold, Ranking, Sample, Verdict
 

@@ -9,7 +9,7 @@ from rankgate.criteria.gate import Gate
 from rankgate.criteria.model import Criteria, criteria_in
 from rankgate.gates.traffic_gate import decide_traffic
 from rankgate.model.reasons import sentences
-from rankgate.model.traffic import TrafficLabel, TrafficLists, TrafficPair, TrafficQuestion, TrafficSheet
+from rankgate.model.traffic_lists import TrafficLabel, TrafficLists, TrafficPair, TrafficQuestion, TrafficSheet
 from rankgate.model.values import EvidenceState, Verdict
 
 GOLD = "inputs: {traffic: traffic.jsonl}\ngates:\n- {name: recall@5, threshold: 0.5}\n"

@@ -16,10 +16,11 @@ from tests.gates.test_decide import gate, scores
 from rankgate.criteria import SegmentRule
 from rankgate.gates.segments import decide_segments, with_hard_checks
 from rankgate.metrics.names import parse_metric
-from rankgate.model.answers import NO_VERDICT, AnswerVerdicts, Unjudged, UnjudgedKind
+from rankgate.model.answers import UnjudgedKind
 from rankgate.model.reasons import sentences
 from rankgate.model.scores import MatchedQuery, Scores
 from rankgate.model.values import Details, Direction, Evidence, Generated, Gold, ReasonKind, Sample, Verdict
+from rankgate.model.verdicts import NO_VERDICT, AnswerVerdicts, Unjudged
 
 COUNT, MOST = 60, 0.05  # of 60 answers three may lack a verdict
 ORDER = {Verdict.PASS: 0, Verdict.WARN: 1, Verdict.FAIL: 2, Verdict.NOT_JUDGED: 2}  # the last two stop the merge

@@ -32,7 +32,8 @@ from rankgate.judge.asking import ask
 from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.model import Addressed, Inputs, Mode, Record, Slot, Task
 from rankgate.judge.store import Store
-from rankgate.model.answers import Unjudged, UnjudgedKind, VerdictKind
+from rankgate.model.answers import UnjudgedKind, VerdictKind
+from rankgate.model.verdicts import Unjudged
 
 QUESTION = Inputs(Task.ADDRESS, "How long?", "Thirty days.")
 FINE = Addressed("fully", noncommittal=False)

@@ -19,7 +19,8 @@ from rankgate.judge.judging import settle
 from rankgate.judge.model import Mode, Task
 from rankgate.judge.tasks import REPLIES
 from rankgate.judge.tasks.base import read_prompts, schema_of
-from rankgate.model.answers import Unjudged, UnjudgedKind
+from rankgate.model.answers import UnjudgedKind
+from rankgate.model.verdicts import Unjudged
 
 PROMPTS = read_prompts(None)
 

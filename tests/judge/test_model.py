@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.judge.model import Inputs, Record, Slot, Task, canonical, digest, rough_tokens
-from rankgate.model.answers import Support, UnjudgedKind
+from rankgate.model.answers import UnjudgedKind
+from rankgate.model.verdicts import Support
 
 BASE = Inputs(Task.ENTAIL, passages=("A passage.", "Another."), statements=("A statement.",))
 

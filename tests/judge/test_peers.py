@@ -18,7 +18,7 @@ import pytest
 from tests.metrics.test_answers import judged, supports, verdicts
 
 from rankgate.metrics.answers import share_supported
-from rankgate.model.answers import AnswerVerdicts, GoldClaim
+from rankgate.model.verdicts import AnswerVerdicts, GoldClaim
 
 pytestmark = pytest.mark.full
 HERE = Path(__file__).parent / "peers"

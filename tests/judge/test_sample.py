@@ -15,7 +15,8 @@ from tests.judge.cases import some_judge
 from rankgate.judge.label_files import sample_text
 from rankgate.judge.model import Answer, Inputs, Passage, Record, Slot, Split, Task
 from rankgate.judge.sample import LEAST, AnswerKey, Design, Item, draw
-from rankgate.model.answers import Entailment, Support, Unjudged, UnjudgedKind
+from rankgate.model.answers import Entailment, UnjudgedKind
+from rankgate.model.verdicts import Support, Unjudged
 
 
 class Kind(Enum):

@@ -17,7 +17,8 @@ from tests.judge.hash_judge import KEY, judging
 from rankgate.errors import RankgateError
 from rankgate.judge.model import Addressed, Record, Split, Task
 from rankgate.judge.store import Store, line_of, read_verdicts, record_of, written
-from rankgate.model.answers import Entailment, Support, Unjudged, UnjudgedKind
+from rankgate.model.answers import Entailment, UnjudgedKind
+from rankgate.model.verdicts import Support, Unjudged
 
 LINE = (
     b'{"fingerprint":"fp","judge":"3fa9","key":"k","model":"m","repeat":0,"task":"entail","tokens":[1840,96],'

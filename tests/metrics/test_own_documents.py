@@ -9,11 +9,12 @@ import pytest
 import rankgate
 from rankgate.errors import RankgateError
 from rankgate.metrics.matching import By, Matching
-from rankgate.metrics.own_documents import without_own
-from rankgate.model.values import Ranking, RunField
+from rankgate.metrics.scored_run import of_gold
+from rankgate.model.values import Gold, Ranking, RunField, Sample
 from rankgate.readers.formats import read_run
 
 OWN = Matching(exclude_query_id=True)
+ASKED = Gold(name="gold.jsonl", format="jsonl", samples={"q": Sample(query_id="q", gains={"a": 1.0})})
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +25,7 @@ def in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def read(line: dict[str, Any], how: Matching, needs: frozenset[RunField] = frozenset()) -> tuple[Ranking, Ranking]:
     """The ranking, carefully and quickly read."""
     Path("run.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
-    run = without_own(read_run("run.jsonl", needs=needs), how)
+    run = of_gold(read_run("run.jsonl", needs=needs), ASKED, how)
     assert run.quick
     with run.quick.opened() as reading:
         assert reading

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rankgate.errors import RankgateError
-from rankgate.model.traffic import TrafficLabel, TrafficQuestion, TrafficSheet
+from rankgate.model.traffic_lists import TrafficLabel, TrafficQuestion, TrafficSheet
 from rankgate.readers.traffic import read_traffic, read_traffic_labels, read_traffic_sheets
 
 REFUND = TrafficQuestion(query_id="t1", question="refund?", tags=("lang:en",), count=12.0)

@@ -14,7 +14,7 @@ from rankgate.model.values import EvidenceState, Reason, ReasonKind, Ruling
 from rankgate.renderers.escape import plain
 from rankgate.renderers.junit import render_junit
 from rankgate.renderers.terminal import render_terminal
-from rankgate.renderers.view.rows import first_rows
+from rankgate.renderers.view.decided import first_rows
 
 UNPROVEN: dict[str, Any] = {
     "evidence_state": EvidenceState.INCONCLUSIVE,

@@ -21,7 +21,7 @@ from rankgate.metrics.matching import Matching
 from rankgate.metrics.tags import segments_of
 from rankgate.model.base_ref import GateChange, Grown, KeyChange, QueryChanges, TrafficChanges, Value, WaiverChange
 from rankgate.model.gold_changes import MAX_IDS
-from rankgate.model.traffic import TrafficFiles, TrafficQuestion
+from rankgate.model.traffic_lists import TrafficFiles, TrafficQuestion
 from rankgate.model.values import Direction, Gold, Ranking, Sample, Unit
 
 DILUTED = 1.5  # times the losses that a gate allows, and the counts of the traffic

@@ -18,7 +18,7 @@ from rankgate.errors import Problem, RankgateError, bad_input, option
 from rankgate.files.git import GitError
 from rankgate.metrics.base import Metric
 from rankgate.model.question_text import texts_changed
-from rankgate.model.traffic import TrafficQuestion
+from rankgate.model.traffic_lists import TrafficQuestion
 from rankgate.model.values import Gold
 from rankgate.readers.source import shown_path
 

@@ -23,7 +23,7 @@ from rankgate.files.digests import digest_below, digest_of
 from rankgate.files.git import GitError
 from rankgate.metrics.registry import known_alone
 from rankgate.model.base_ref import KeyChange
-from rankgate.model.traffic import TrafficFiles
+from rankgate.model.traffic_lists import TrafficFiles
 from rankgate.model.values import Gold
 from rankgate.readers.formats import read_gold
 from rankgate.readers.source import STDIN, parts_of, shown_path

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -14,26 +12,17 @@ from msgspec.structs import replace
 
 from rankgate.check import check
 from rankgate.cli.check_inputs import inputs_of
-from rankgate.cli.options import add_shared, as_written, make_parser
+from rankgate.cli.options import add_shared, make_parser
 from rankgate.cli.output import say_report
 from rankgate.cli.progress import reading_bar
-from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import Inputs, Stores
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.metrics.scored_run import ReadProgress
 from rankgate.model.report import Report, exit_code
 from rankgate.model.values import Verdict
 from rankgate.model.waiver_use import SetLabel
-from rankgate.readers.source import STDIN
 from rankgate.renderers.base import RENDERERS, format_for
 
-_OF_RECORD = {
-    "base": "--base",
-    "criteria": "--criteria",
-    "gold": "--gold",
-    "run": "--output",
-    "traffic_limit": "--traffic-limit",
-}
 SHOWN_ITEMS = 10  # of each ranking, on a page
 _OF_A_REPORT = {"report", "output", "template", "format", "fail_on", "everything", "quiet"}
 
@@ -136,56 +125,21 @@ def _judged(arguments: argparse.Namespace, *, page: bool) -> Report:
     inputs = _inputs(arguments, SHOWN_ITEMS if page else None)
     recorded = True
     if arguments.record:
+        from rankgate.cli.check_record import recording, succeeds
         from rankgate.cli.inputs import criteria_if_any, retriever_in
 
-        command = _recording(arguments)
+        command = recording(arguments)
         try:
             retriever_in(criteria_if_any(arguments))
         except RankgateError as error:
             return _without_verdict(inputs, error)
-        recorded = _succeeds(command)
+        recorded = succeeds(command)
     with reading_bar() as progress:
         report = judge(inputs, progress=progress)
     if not recorded and report.verdict is not Verdict.NOT_JUDGED:
         what = "the run could not be recorded, and no older one is judged; `rankgate record` says why"
         return _without_verdict(inputs, bad_input(what))
     return report
-
-
-def _recording(arguments: argparse.Namespace) -> list[str]:
-    """The command that records the run; an error where an option does not go with that."""
-    for name in ("untrusted_run", "baseline_copy", "labels", "awaits"):
-        if getattr(arguments, name):
-            flag = f"--{name.replace('_', '-')}"
-            raise bad_input(f"--record runs the retriever, and {flag} is for a run that others made")
-    run = arguments.run
-    if run and run.format not in {None, "jsonl"}:
-        raise bad_input(f"--record writes JSONL, which {run.format}:{run.path} is not")
-    command = [sys.executable, "-P", "-m", "rankgate", "record"]
-    for name, option in _OF_RECORD.items():
-        value = getattr(arguments, name)
-        path = value.path if isinstance(value, InputFile) else value
-        if path == STDIN:
-            raise bad_input(f"--record and the check read the same inputs; name a file with {option}")
-        if value is not None:
-            command.append(f"{option}={as_written(value) if name == 'gold' else path}")
-    return command
-
-
-def _succeeds(command: Sequence[str]) -> bool:
-    """Record as a process of its own, in which the retriever can change nothing here; whether that was done.
-
-    What it prints goes to standard error.
-    """
-    from rankgate.cli.signals import terminated_as_interrupted
-
-    sys.stdout.flush()
-    with terminated_as_interrupted(), subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=2) as process:  # noqa: S603
-        try:
-            return process.wait() == 0
-        except BaseException:
-            process.terminate()  # it says how far it got
-            raise
 
 
 def _refuse_others(arguments: argparse.Namespace) -> None:

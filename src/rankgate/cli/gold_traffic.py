@@ -22,7 +22,7 @@ from rankgate.criteria.traffic import TrafficRuns, compared_as, traffic_files
 from rankgate.errors import RankgateError, bad_input, on_one_line, shown
 from rankgate.metrics.matching import By
 from rankgate.metrics.sets import Hit
-from rankgate.model.traffic import TrafficFiles, TrafficLists, TrafficPair
+from rankgate.model.traffic_lists import TrafficFiles, TrafficLists, TrafficPair
 from rankgate.model.values import RunField, Unit
 from rankgate.model.wording import count_text, value_text
 from rankgate.readers.base import ProblemLog

@@ -17,8 +17,9 @@ from rankgate.files.git import GitError, run_git
 from rankgate.judge.client import Endpoint
 from rankgate.judge.job import RUN, Job, Outcome, Planned, Spent, do_job
 from rankgate.judge.store import Store
-from rankgate.model.answers import Unjudged, UnjudgedKind
+from rankgate.model.answers import UnjudgedKind
 from rankgate.model.judge_words import UNJUDGED_WORDS
+from rankgate.model.verdicts import Unjudged
 from rankgate.model.wording import count_text, tokens_text
 
 NAMELESS = "a model without a name"

@@ -33,7 +33,7 @@ from rankgate.criteria.run_code import code_files
 from rankgate.errors import Problem, RankgateError, bad_input, on_one_line
 from rankgate.files.git import GitError
 from rankgate.files.writing import write_atomic
-from rankgate.model.traffic import TrafficQuestion
+from rankgate.model.traffic_lists import TrafficQuestion
 from rankgate.model.values import Gold
 from rankgate.readers.json_text import JsonError, strict_json
 from rankgate.readers.source import STDIN

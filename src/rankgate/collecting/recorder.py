@@ -25,7 +25,7 @@ from rankgate.errors import Problem, RankgateError, bad_input, did_you_mean, fro
 from rankgate.files.writing import refuse_overwriting, write_atomic
 from rankgate.model.differences import RECORDING
 from rankgate.model.question_text import text_digest
-from rankgate.model.traffic import TrafficQuestion
+from rankgate.model.traffic_lists import TrafficQuestion
 from rankgate.model.values import Gold, RunField
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.field_map import FieldMap

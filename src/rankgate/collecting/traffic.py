@@ -9,7 +9,7 @@ from rankgate.collecting.pool import results_of
 from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import Matching
 from rankgate.model.question_text import digest_matches
-from rankgate.model.traffic import TrafficLists, TrafficPair, TrafficQuestion
+from rankgate.model.traffic_lists import TrafficLists, TrafficPair, TrafficQuestion
 from rankgate.model.values import Ranking
 
 # Families that see which documents are among the first k, and not in what order.

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from rankgate.model.traffic import TrafficLabel, TrafficLists, TrafficPair, TrafficSheet
+from rankgate.model.traffic_lists import TrafficLabel, TrafficLists, TrafficPair, TrafficSheet
 from rankgate.statistics.traffic import Draw, draw_questions
 
 LEAST = 30  # drawn questions that have to be labelled before anything can fail

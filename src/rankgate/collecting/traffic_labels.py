@@ -11,7 +11,7 @@ import msgspec
 from rankgate.collecting.sheets import as_json_lines
 from rankgate.collecting.traffic_sheets import FilledSheet
 from rankgate.errors import Problem, shown
-from rankgate.model.traffic import TrafficLabel, TrafficSheet
+from rankgate.model.traffic_lists import TrafficLabel, TrafficSheet
 from rankgate.statistics.calibration import kappa
 
 

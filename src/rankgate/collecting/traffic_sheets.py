@@ -15,7 +15,7 @@ from rankgate.collecting.sheets import as_json_lines, as_sheet
 from rankgate.collecting.sheets import rows_of as rows_in
 from rankgate.collecting.traffic_draw import Known
 from rankgate.errors import Problem, shown
-from rankgate.model.traffic import TrafficLabel, TrafficPair, TrafficSheet
+from rankgate.model.traffic_lists import TrafficLabel, TrafficPair, TrafficSheet
 from rankgate.readers.base import ProblemLog, finite_number
 from rankgate.readers.source import open_source
 

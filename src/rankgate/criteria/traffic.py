@@ -11,7 +11,7 @@ from rankgate.collecting.traffic import compared_lists, sees_order
 from rankgate.criteria.rereading import traffic_of
 from rankgate.metrics.matching import Matching
 from rankgate.metrics.scored_run import ScoredRun
-from rankgate.model.traffic import TrafficFiles, TrafficLists
+from rankgate.model.traffic_lists import TrafficFiles, TrafficLists
 from rankgate.model.values import Ranking
 from rankgate.readers.traffic import read_traffic, read_traffic_labels, read_traffic_sheets
 

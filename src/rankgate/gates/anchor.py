@@ -20,7 +20,8 @@ from rankgate.diagnosis.stale_gold import stale_text
 from rankgate.errors import RankgateError
 from rankgate.gates.given_up import ScoredAnchor, adds_up
 from rankgate.metrics.plan import Plan
-from rankgate.metrics.scored_run import ScoredRun, scored_as_baseline
+from rankgate.metrics.scored_baseline import scored_as_baseline
+from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.lineage import AnchorMark
 from rankgate.model.values import Gold
 

@@ -9,12 +9,11 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from rankgate import __version__
-from rankgate.criteria.rereading import lists_of
 from rankgate.diagnosis.gold_changes import mark_of
 from rankgate.diagnosis.listings import oddities_of
 from rankgate.diagnosis.losers import losers
 from rankgate.diagnosis.notes import judged_value, notes_of, stray_scores, untrusted_notes
-from rankgate.errors import Problem, shown
+from rankgate.errors import Problem
 from rankgate.gates.commands import call_of, command_of
 from rankgate.gates.conclude import concluded, empties_of
 from rankgate.gates.evaluation import Case, Evaluation
@@ -23,12 +22,10 @@ from rankgate.metrics.base import Metric
 from rankgate.metrics.estimates import attainable, distribution, estimate, is_rate
 from rankgate.metrics.gaps import baseline_column, gaps
 from rankgate.metrics.matching import OF_THE_LINE, By
-from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.answer_losses import AnswerChanges
 from rankgate.model.gate_result import GateResult
 from rankgate.model.gold_changes import GoldMark
 from rankgate.model.report import (
-    NAMED,
     BaselineSource,
     Explanation,
     Measurements,
@@ -43,9 +40,8 @@ from rankgate.model.report import (
     Source,
     TrendPoint,
 )
-from rankgate.model.scores import Scores, Unfit
+from rankgate.model.scores import Scores
 from rankgate.model.values import CONFIDENCE, Gold, Verdict
-from rankgate.model.wording import count_text
 from rankgate.readers.base import Run
 from rankgate.readers.formats import fingerprint_of
 
@@ -75,6 +71,7 @@ def compose(
     run, baseline = evaluation.run.run, evaluation.baseline.run if evaluation.baseline else None
     mark = mark_of(gold, fingerprint_of(gold), by_query=False)
     facts = _facts(case, evaluation, results, changes, mark) if baseline else BaselineFacts()
+    spans = _of_spans(case, evaluation)
     traffic = _traffic(case, evaluation)
     waived = _waived(case, [*results, *(traffic.gates if traffic else [])])
     blocking_age = criteria.baseline.max_age.severity == "error"
@@ -84,12 +81,18 @@ def compose(
             *facts.stale,
             *([] if blocking_age else facts.aged),
             *facts.warnings,
-            *_warnings(case, evaluation),
+            *spans.warnings,
+            *([_EMPTY_BASELINE] if evaluation.baseline and _is_empty(evaluation.baseline.scores) else []),
             *(traffic.warnings if traffic else []),
             *waived.warnings,
         ],
         notes=[
-            *_notes(case, evaluation, results, facts),
+            *untrusted_notes(criteria, untrusted=inputs.untrusted_run),
+            *spans.notes,
+            *stray_scores(evaluation.run),
+            *facts.notes,
+            *_unjudged(results),
+            *notes_of(criteria, evaluation.run, evaluation.baseline, facts.gold_changes),
             *(traffic.notes if traffic else []),
             *waived.notes,
         ],
@@ -188,6 +191,15 @@ def _waived(case: Case, gates: list[GateResult]) -> WaivedResults:
     return waive(gates, case.waivers, case.inputs.date)
 
 
+def _of_spans(case: Case, evaluation: Evaluation) -> Remarks:
+    """What of the lists makes a pass doubtful, and facts that change no verdict, where passages are matched."""
+    if case.criteria.match.by is not By.SPAN:
+        return Remarks()
+    from rankgate.gates.spans import span_remarks  # noqa: PLC0415 -- paid only where passages are matched
+
+    return span_remarks(evaluation)
+
+
 def _traffic(case: Case, evaluation: Evaluation) -> TrafficResult | None:
     """What became of the questions without labels that the criteria name."""
     if not case.names_traffic:
@@ -195,33 +207,6 @@ def _traffic(case: Case, evaluation: Evaluation) -> TrafficResult | None:
     from rankgate.gates.traffic import judge_traffic  # noqa: PLC0415 -- paid only where there is traffic
 
     return judge_traffic(case, evaluation)
-
-
-def _warnings(case: Case, evaluation: Evaluation) -> list[str]:
-    """What of the lists makes a pass doubtful."""
-    baseline = evaluation.baseline
-    warnings: list[str] = []
-    if case.criteria.match.by is By.SPAN:
-        unplaced = [_unplaced(run, evaluation.gold) for run in evaluation.runs]
-        warnings += [warning for warning, _ in unplaced if warning]
-        for run in evaluation.runs:
-            warnings += [_unfit(run, why) for why in dict.fromkeys(run.scores.unfit.values())]
-    if baseline and _is_empty(baseline.scores):
-        warnings.append(_EMPTY_BASELINE)
-    return warnings
-
-
-def _notes(case: Case, evaluation: Evaluation, results: Sequence[GateResult], facts: BaselineFacts) -> list[str]:
-    """Facts that change no verdict."""
-    criteria = case.criteria
-    notes = [*untrusted_notes(criteria, untrusted=case.inputs.untrusted_run)]
-    if criteria.match.by is By.SPAN:
-        unplaced = [_unplaced(run, evaluation.gold) for run in evaluation.runs]
-        notes += [note for _, note in unplaced if note]
-    notes += stray_scores(evaluation.run)
-    notes += facts.notes
-    notes += _unjudged(results)
-    return [*notes, *notes_of(criteria, evaluation.run, evaluation.baseline, facts.gold_changes)]
 
 
 def _unjudged(results: Sequence[GateResult]) -> list[str]:
@@ -248,32 +233,6 @@ def _baseline_values(
 ) -> dict[str, MetricValue]:
     columns = {metric: baseline_column(metric, scores) for metric in metrics}
     return {metric.name: _value(metric, column, scores, results, own=False) for metric, column in columns.items()}
-
-
-def _unplaced(run: ScoredRun, gold: Gold) -> tuple[str, str]:
-    """What to warn of, results without offsets and text, and what to note, those that are judged by their texts."""
-    listed = (each.details.items or () for each in lists_of(run) if each.details and each.query_id in gold.samples)
-    items = [item for each in listed for item in each]
-    texts = [item.text is not None for item in items if item.start is None]
-    among = f"of {count_text(len(items), 'item')} of {run.run.name} state no offsets"
-    warning = f"{texts.count(False):,} {among} and no text, so that they match nothing" if not all(texts) else ""
-    return warning, f"{texts.count(True):,} {among}; passages are searched in their texts." if any(texts) else ""
-
-
-def _unfit(run: ScoredRun, why: Unfit) -> str:
-    """What to warn of where nobody can say whether passages are in the lists."""
-    queries = [query_id for query_id, each in run.scores.unfit.items() if each is why]
-    named = ", ".join([*map(shown, queries[:NAMED]), *(["…"] if queries[NAMED:] else [])])
-    which = f"{count_text(len(queries), 'question')} ({named})"
-    if why is Unfit.STALE:
-        return (
-            f"the gold set is partly stale: {run.run.name} shows another text where passages of {which} should stand; "
-            "these have no value. Correct their spans: `rankgate gold anchor` lists those that stand elsewhere"
-        )
-    return (
-        f"{which} cannot be judged in {run.run.name}: their spans state no `text` and results no offsets; write `text` "
-        "into the spans: `rankgate gold anchor` does"
-    )
 
 
 def _value(

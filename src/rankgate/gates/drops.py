@@ -14,9 +14,9 @@ from rankgate.gates.measurement import Measurement
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import Comparison, paired
 from rankgate.metrics.gaps import Gaps, at_worst, too_many
-from rankgate.model.answers import served_text
 from rankgate.model.scores import Scores
 from rankgate.model.values import Reason, ReasonKind, Ruling, RunField
+from rankgate.model.verdicts import served_text
 
 if TYPE_CHECKING:
     from rankgate.criteria import Gate

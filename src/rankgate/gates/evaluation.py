@@ -16,10 +16,9 @@ from rankgate.criteria.runs import runs_of
 from rankgate.diagnosis.stale_gold import refuse_unfit, with_foreign
 from rankgate.gates.fitting import plan_with, refuse_lacking, refuse_misfits
 from rankgate.metrics.plan import Plan
-from rankgate.metrics.scored_run import ReadProgress, ScoredRun, scored, scored_as_baseline
+from rankgate.metrics.scored_run import ReadProgress, ScoredRun, scored
 from rankgate.metrics.scoring import ids_of
 from rankgate.model.scores import Scores
-from rankgate.model.traffic import TrafficFiles
 from rankgate.model.values import Gold, RunField
 from rankgate.readers.base import RunSource
 
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from rankgate.gates.given_up import ScoredAnchor
     from rankgate.gates.judged import Judge
     from rankgate.judge.runs import RunVerdicts
+    from rankgate.model.traffic_lists import TrafficFiles
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,6 +121,8 @@ def _scored_baseline(
     accepted = source.open(needs)
     if accepted is None:
         return plan, None
+    from rankgate.metrics.scored_baseline import scored_as_baseline  # noqa: PLC0415 -- paid only where there is a baseline
+
     plan = replace(plan, depth=accepted.depth, compared=True)
     accepted = verdicts.on(accepted) if verdicts else accepted
     baseline = scored_as_baseline(gold.by_id, accepted, plan, source, progress)

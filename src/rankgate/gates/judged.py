@@ -23,10 +23,11 @@ from rankgate.metrics.answers import AnsweredRate, JudgedMetric, criterion_of
 from rankgate.metrics.base import Metric
 from rankgate.metrics.lines import GivenRate
 from rankgate.model.answer_losses import NoVerdicts
-from rankgate.model.answers import Advisory, GateJudge, JudgeMark, has_labels, served_text
+from rankgate.model.answers import Advisory, GateJudge, JudgeMark, has_labels
 from rankgate.model.gate_result import OF_QUESTIONS, GateResult
 from rankgate.model.scores import Scores
 from rankgate.model.values import Reason, ReasonKind, Ruling, RunField, Verdict
+from rankgate.model.verdicts import served_text
 from rankgate.readers.dates import days_between
 
 _ENOUGH = 0.5  # of the questions that have a value: those of the labelled run

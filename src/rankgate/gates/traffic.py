@@ -18,14 +18,8 @@ from rankgate.gates.lost_parts import moved_most
 from rankgate.gates.traffic_gate import bound_of, traffic_rows
 from rankgate.metrics.tags import parts_of
 from rankgate.model.gate_result import GateResult
-from rankgate.model.traffic import (
-    Traffic,
-    TrafficExample,
-    TrafficFiles,
-    TrafficPair,
-    TrafficQuestion,
-    TrafficSegment,
-)
+from rankgate.model.traffic import Traffic, TrafficExample, TrafficSegment
+from rankgate.model.traffic_lists import TrafficFiles, TrafficPair, TrafficQuestion
 from rankgate.model.traffic_words import NOT_THERE, absent_text
 from rankgate.model.values import Gold, Sample, Unit
 from rankgate.statistics.binomial import share_interval

@@ -17,7 +17,7 @@ from rankgate.criteria.traffic import TrafficRuns, compared_as
 from rankgate.gates.decision_rule import Finding, rule_on_drop
 from rankgate.metrics.sets import Hit, Precision
 from rankgate.model.gate_result import NO_CHANGE, GateDecision, GateEvidence, GateLimits, GateResult, MeasuredValue
-from rankgate.model.traffic import TrafficLabel, TrafficLists, TrafficSheet
+from rankgate.model.traffic_lists import TrafficLabel, TrafficLists, TrafficSheet
 from rankgate.model.values import (
     TOLERANCE,
     WARNING_LEVEL,

@@ -28,7 +28,8 @@ from rankgate.criteria.judge_block import AUTHORIZATION, KEY_VARIABLE, Timeouts
 from rankgate.errors import bad_input
 from rankgate.files.environment import CERTIFICATES
 from rankgate.judge.model import canonical
-from rankgate.model.answers import Unjudged, UnjudgedKind
+from rankgate.model.answers import UnjudgedKind
+from rankgate.model.verdicts import Unjudged
 from rankgate.readers.json_text import JsonError, strict_json
 
 TRIES = 5

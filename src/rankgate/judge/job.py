@@ -18,8 +18,9 @@ from rankgate.judge.model import Answer, Judge, Keeper, Known, Record, Slot
 from rankgate.judge.plan import Plan, collect_repeats, plan_for, served_by
 from rankgate.judge.runs import answer_of
 from rankgate.judge.store import Store, counts_after
-from rankgate.model.answers import Unjudged, UnjudgedKind, VerdictKind, fingerprints_count, same_served
+from rankgate.model.answers import UnjudgedKind, VerdictKind
 from rankgate.model.values import Gold
+from rankgate.model.verdicts import Unjudged, fingerprints_count, same_served
 from rankgate.readers.base import Run
 
 _OF_CONTEXT = frozenset({VerdictKind.SUPPORT, VerdictKind.GOLD_IN_CONTEXT, VerdictKind.RELEVANCE})

@@ -17,7 +17,8 @@ from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.identity import judge_of
 from rankgate.judge.model import Answer, Judge, Keeper, Record, Slot
 from rankgate.judge.plan import Call, next_round
-from rankgate.model.answers import Unjudged, UnjudgedKind, VerdictKind
+from rankgate.model.answers import UnjudgedKind, VerdictKind
+from rankgate.model.verdicts import Unjudged
 
 WORKERS = 8
 _GRACE = 1.0  # second for calls that are under way when judging is interrupted; then their connections are ended

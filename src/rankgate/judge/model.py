@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import msgspec
 from msgspec.structs import asdict, force_setattr
 
-from rankgate.model.answers import GoldClaim, Supports, Unjudged
+from rankgate.model.verdicts import GoldClaim, Supports, Unjudged
 
 Mode = Literal["json_schema", "json_object", "prompt"]
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)

@@ -11,17 +11,15 @@ from typing import Any, NamedTuple
 import msgspec
 
 from rankgate.judge.model import Addressed, Answer, Inputs, Judge, Known, Record, Slot, Split, Task, rough_tokens
-from rankgate.model.answers import (
+from rankgate.model.answers import Entailment, UnjudgedKind, VerdictKind
+from rankgate.model.verdicts import (
     NO_VERDICT,
     Addressing,
     AnswerState,
     AnswerVerdicts,
-    Entailment,
     GoldClaim,
     Support,
     Unjudged,
-    UnjudgedKind,
-    VerdictKind,
     served_names,
 )
 

@@ -19,8 +19,9 @@ from rankgate.judge.store import by_slot, listed, read_verdicts, stored_verdicts
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.base import Metric
 from rankgate.metrics.plan import Plan as Scoring
-from rankgate.model.answers import NO_VERDICT, JudgeMark, VerdictKind
+from rankgate.model.answers import JudgeMark, VerdictKind
 from rankgate.model.values import Details, Generated, Gold, Ranking, RunField, Sample
+from rankgate.model.verdicts import NO_VERDICT
 from rankgate.readers.base import Run, RunSource
 from rankgate.readers.source import STDIN
 

@@ -15,7 +15,8 @@ import msgspec
 
 from rankgate.judge.model import Answer, Inputs, Judge, Known, Task, digest
 from rankgate.judge.plan import collect_verdicts
-from rankgate.model.answers import AnswerState, Unjudged, VerdictKind
+from rankgate.model.answers import VerdictKind
+from rankgate.model.verdicts import AnswerState, Unjudged
 
 LEAST = 40  # answers in a sample
 WANTS = frozenset({VerdictKind.STATE, VerdictKind.SUPPORT})

@@ -11,19 +11,10 @@ from typing import Any, ClassVar, Literal
 
 from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.lines import LineMetric
-from rankgate.model.answers import (
-    NO_VERDICT,
-    Addressing,
-    AnswerFlaw,
-    AnswerState,
-    AnswerVerdicts,
-    Entailment,
-    Support,
-    Unjudged,
-    VerdictKind,
-)
+from rankgate.model.answers import AnswerFlaw, Entailment, VerdictKind
 from rankgate.model.scores import MatchedQuery
 from rankgate.model.values import Details, Direction, RunField, Sample, Unit
+from rankgate.model.verdicts import NO_VERDICT, Addressing, AnswerState, AnswerVerdicts, Support, Unjudged
 
 _OF_ADDRESSING = {Addressing.FULLY: 1.0, Addressing.PARTLY: 0.5}
 # Standard deviations of the paired differences in faithfulness between seven real systems (RefChecker): least and most.

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rankgate.metrics.answers import RELEVANT, GoldClaimMetric, JudgedMetric, rests_on, share_supported, supports
-from rankgate.model.answers import AnswerFlaw, AnswerVerdicts, VerdictKind
+from rankgate.model.answers import AnswerFlaw, VerdictKind
 from rankgate.model.values import Unit
+from rankgate.model.verdicts import AnswerVerdicts
 
 
 class ContextRecall(GoldClaimMetric, frozen=True, kw_only=True):

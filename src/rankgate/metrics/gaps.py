@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Sized
+from collections.abc import Mapping, Sequence, Sized
 from typing import NamedTuple
 
 from rankgate.metrics.base import Metric
-from rankgate.model.answers import fingerprints_count, same_served
 from rankgate.model.scores import Scores
 from rankgate.model.values import BEYOND, Direction
 
@@ -38,7 +37,7 @@ def gaps(metric: Metric, candidate: Scores, baseline: Scores | None) -> Gaps:
     noted = {*now, *before, *candidate.missing, *(baseline.missing if baseline else ())}
     values = candidate.values[metric.name]
     old_values = baseline_column(metric, baseline) if baseline else values
-    fingerprints = fingerprints_count(now, before)
+    fingerprints = _fingerprints_count(now, before) if now or before else True
     for row, (query_id, new, old) in enumerate(zip(candidate.query_ids, values, old_values, strict=True)):
         if (new is None) == (old is None) and query_id not in noted:
             continue  # as good as every query
@@ -65,7 +64,17 @@ def _lacks_value(metric: Metric, query_id: str, scores: Scores) -> bool:
 
 def _same_giver(metric: Metric, one: str | None, other: str | None, *, fingerprints: bool) -> bool:
     """Whether two values are by one judge; a judge of ours is the model that was served."""
-    return same_served(one, other, fingerprints=fingerprints) if hasattr(metric, "served") else one == other
+    if not hasattr(metric, "served"):
+        return one == other
+    from rankgate.model.verdicts import same_served  # noqa: PLC0415 -- paid only where answers are judged
+
+    return same_served(one, other, fingerprints=fingerprints)
+
+
+def _fingerprints_count(now: Mapping[str, str | None], before: Mapping[str, str | None]) -> bool:
+    from rankgate.model.verdicts import fingerprints_count  # noqa: PLC0415 -- paid only where somebody gave values
+
+    return fingerprints_count(now, before)
 
 
 def at_worst(metric: Metric, columns: Sequence[Sequence[float | None]], rows: set[int]) -> list[float | None]:

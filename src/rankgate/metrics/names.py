@@ -23,7 +23,6 @@ _NAME = re.compile(
 _CUTOFF = r"(?i)(?:(?:@|_at_|-at-)\w+|[_.]\d+)$"
 _PLAIN_TEXT = r"[\w.:/+-](?:[\w.:/+ -]{0,98}[\w.:/+-])?"  # as names go into comments and tables
 _PERCENTILE = r"[pP](\d{1,2})"
-_SHORT = 3  # letters; words as short are each other's neighbours
 _LONGEST_CUTOFF = 7  # digits; no ranking is longer
 
 
@@ -43,7 +42,11 @@ def parse_metric(text: str) -> Metric:
     """
     match = _NAME.fullmatch(text.strip().replace("dcg='exp-log2'", "gain=exponential"))  # as ir_measures writes it
     if match is None:
-        _refuse_elsewhere(text, text.lower().partition("@")[0].replace("-", "_"))
+        from rankgate.metrics.unknown_names import elsewhere  # noqa: PLC0415 -- paid only for a message
+
+        instead = elsewhere(text.lower().partition("@")[0].replace("-", "_"))
+        if instead is not None:
+            raise UnknownMetricError(f"unknown metric {text!r}; {instead}")
         raise UnknownMetricError(f"{text!r} is not a metric name; write it like recall@5 or ndcg(gain=exponential)@10")
     stem, inside = _stem(match), match["inside"] or ""
     try:
@@ -125,36 +128,9 @@ def _family(text: str, stem: str, cutoff: str | None) -> registry.Meaning:
     meaning = registry.find(stem)
     if meaning is not None:
         return meaning
-    _refuse_elsewhere(text, stem)
-    at = f"@{cutoff.lower()}" if cutoff else ""
-    if re.fullmatch(registry.JUDGED, stem):
-        what = f"a model judges it; write its numbers into `scores` of the run's lines and name it score({stem})"
-    elif stem == "hits":  # ranx counts, others take it for the share
-        what = f"some tools count relevant documents by it; write hit{at} for whether there is one, or precision{at}"
-    else:
-        meant = _meant(stem)
-        what = f"did you mean {meant + at!r}?" if meant else "`rankgate metrics` lists them"
-    if registry.knows_alone():
-        what += "; a metric of a package that no gate of the base uses counts once it is merged"
-    raise UnknownMetricError(f"unknown metric {text!r}; {what}")
+    from rankgate.metrics.unknown_names import why_unknown  # noqa: PLC0415 -- paid only for a message
 
-
-def _refuse_elsewhere(text: str, stem: str) -> None:
-    """What other tools compute, and rankgate does not, is answered with what is near."""
-    for pattern, instead in registry.ELSEWHERE.items():
-        if re.fullmatch(pattern, stem):
-            raise UnknownMetricError(f"unknown metric {text!r}; {instead}")
-
-
-def _meant(stem: str) -> str | None:
-    """What a word is mistyped from: nearly alike, its first letter and its digits the same: not `idcg`, not `mmr`."""
-    import difflib  # noqa: PLC0415 -- paid only for a message
-
-    digits = re.sub(r"\D", "", stem)
-    words = [*registry.words(), RERANK_GAIN, REWRITE_GAIN] if len(stem) > _SHORT else []
-    candidates = [word for word in words if word[0] == stem[0] and re.sub(r"\D", "", word) == digits]
-    swapped = [word for word in candidates if sorted(word) == sorted(stem)]
-    return next(iter(swapped or difflib.get_close_matches(stem, candidates, 1, 0.87)), None)
+    raise UnknownMetricError(f"unknown metric {text!r}; {why_unknown(stem, cutoff)}")
 
 
 def _view(metric: BaseMetric, written: Mapping[str, str]) -> Metric:

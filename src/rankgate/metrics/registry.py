@@ -103,18 +103,6 @@ PRESETS: dict[str, Preset] = {
     },
     **dict.fromkeys(("accuracy", "top_k_accuracy"), ("hit", {}, "?")),  # of retrieval: DPR, sentence-transformers
 }
-# What other tools compute and rankgate does not, by patterns of their names, each with what to write instead.
-ELSEWHERE: dict[str, str] = {
-    r"delta": "the change from the baseline is what `regression_max` of a gate on the metric itself looks at, and what "
-    "reranking adds is rerank_gain(ndcg@5)",
-    r"gm_?map|g_?map|geometric_map": "values are means over the questions, and none is geometric; write map",
-    r"iprec.*|11_?pt.*|interpolated_.*": "precision at levels of recall is not computed; write map, or precision@5",
-    r"x?inf_?ap|x?inf_?ndcg": "nothing is inferred of unjudged documents; write map(judged_only=true), or bpref",
-    r"alpha_?n?dcg|err_ia|nrbp": "the gold has no subtopics; write ndcg@10, and novelty@10 for what repeats",
-}
-# Further names of what a model judges.
-JUDGED = r"(context|answer|response|semantic)_\w+|hallucination"
-
 # What names mean beyond our families; None: whatever is installed.
 _KNOWN: ContextVar[tuple[type[BaseMetric], ...] | None] = ContextVar("known", default=None)
 

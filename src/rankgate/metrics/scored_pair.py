@@ -13,7 +13,8 @@ from rankgate.metrics.estimates import Estimate, estimate
 from rankgate.metrics.gaps import baseline_column
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.requirements import require_fields, require_gold_queries
-from rankgate.metrics.scored_run import ReadProgress, ScoredRun, scored_as_baseline
+from rankgate.metrics.scored_baseline import scored_as_baseline
+from rankgate.metrics.scored_run import ReadProgress, ScoredRun
 from rankgate.metrics.scoring import ids_of
 from rankgate.model.scores import Scores
 from rankgate.model.values import Gold, RunField

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 
@@ -14,7 +14,6 @@ from rankgate.metrics.scoring import Tally, total
 from rankgate.model.scores import Scores
 from rankgate.model.values import Gold, Ranking, RunField
 from rankgate.readers.base import Quick, Run, RunSource, answering
-from rankgate.readers.formats import fingerprint_of
 
 MAX_KEPT = 200_000  # ids of a file: above, reading it again costs less than the memory
 MAX_PIPED = 10_000_000  # ids of a pipe, which cannot be read again
@@ -141,38 +140,6 @@ def scored(gold: Gold, run: Run, plan: Plan, source: RunSource, progress: ReadPr
     run = msgspec.structs.replace(run, rankings=iter(()), quick=None, share_read=None)  # which hold a stored run
     needs = plan.needs - {RunField.VERDICTS}  # which take most of the time, and no list needs
     return ScoredRun(run, scores, kept.rankings if kept.whole else None, Again(source, gold, plan.how, needs))
-
-
-def as_baseline(gold: Gold, run: Run, scores: Scores) -> Scores:
-    """The scores of a run that another is compared with: they know which questions are new to it.
-
-    What else it lacks is a list without a result, as of the other run: not every format can write an empty one. What
-    was accepted knows the gold set of its day, and a table has a row for every question of its own. A file says nothing
-    of the kind. What it lacks may have joined the gold set since, and would pass for a gain that hides a loss.
-    """
-    new = scores.unasked.union(_unknown_queries(gold, run, scores))
-    return msgspec.structs.replace(scores, new_queries=new) if new else scores
-
-
-def _unknown_queries(gold: Gold, run: Run, scores: Scores) -> Collection[str]:
-    """The missing questions that the gold set of a run did not have, as far as that is known."""
-    mark = run.gold
-    missing = scores.missing
-    if not missing or not scores.listed:
-        return ()
-    if mark is not None and mark.judged is not None:
-        return missing - mark.judged.keys()
-    if mark is not None:  # the questions of a large gold set are not remembered one by one
-        return () if mark.fingerprint == fingerprint_of(gold) else missing
-    return missing
-
-
-def scored_as_baseline(
-    gold: Gold, run: Run, plan: Plan, source: RunSource, progress: ReadProgress | None = None
-) -> ScoredRun:
-    """A run that another is compared with; see `scored` and `as_baseline`."""
-    baseline = scored(gold, run, plan, source, progress)
-    return msgspec.structs.replace(baseline, scores=as_baseline(gold, run, baseline.scores))
 
 
 class _Kept:

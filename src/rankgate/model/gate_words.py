@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from rankgate.model.base_words import judged_by
 from rankgate.model.gate_result import GateResult
-from rankgate.model.loss_words import Topic, more_parts
+from rankgate.model.loss_words import more_parts
 from rankgate.model.reasons import beyond_noise_text, plain_sentence, sentences, waived_text
 from rankgate.model.report import Report
+from rankgate.model.topic import Topic
 from rankgate.model.values import BEYOND, TOLERANCE, ReasonKind, Verdict
 from rankgate.model.wording import (
     count_text,

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from rankgate.errors import ProblemKind, on_one_line
 from rankgate.model.conclusion import ConclusionKind
 from rankgate.model.gate_result import GateResult
-from rankgate.model.loss_words import Numbers, Spell, Topic, code_text, given_up_text, more_parts, parts_texts
 from rankgate.model.pass_words import passes, value_and_limit
 from rankgate.model.report import Report
+from rankgate.model.topic import Numbers, Spell, Topic
 from rankgate.model.values import TOLERANCE, Verdict
 from rankgate.model.wording import count_text, without_marks
 
@@ -85,6 +85,8 @@ def _empty(topic: Topic) -> str:
 
 
 def _empty_segment(topic: Topic) -> str:
+    from rankgate.model.loss_words import more_parts  # noqa: PLC0415 -- paid only where a part lost
+
     others = more_parts(topic.conclusion)
     nor = f"; nor did {others}" if others else ""
     return f"{_without_result(topic.count('empty'), topic.count('total'), f' of {topic.part}')}{nor}."
@@ -107,10 +109,14 @@ def _warning(topic: Topic) -> str:
 
 
 def _given_up(topic: Topic) -> str:
+    from rankgate.model.loss_words import given_up_text  # noqa: PLC0415 -- paid only where losses add up
+
     return f"{given_up_text(topic.report.changes.given_up[0], topic.report)}."
 
 
 def _other_code(topic: Topic) -> str:
+    from rankgate.model.loss_words import code_text  # noqa: PLC0415 -- paid only where the run is of other code
+
     return f"{code_text(topic.report.origin.other_code, topic.text)}."
 
 
@@ -161,19 +167,28 @@ def headline_gate(report: Report) -> GateResult | None:
 def other_sentences(report: Report, name: Spell = plain_name, text: Spell = plain_text) -> list[tuple[Verdict, str]]:
     """What failed or warned and is no gate's, without what the conclusion says; without full stops."""
     kind, remarks, changes = report.conclusion.kind, report.remarks, report.changes
-    warnings: list[str] = []
-    if report.origin.other_code and kind is not ConclusionKind.OTHER_CODE:
-        warnings.append(code_text(report.origin.other_code, text))
     empties = report.measured.empties
-    empty = empties.segments if empties and kind is not ConclusionKind.EMPTY else {}
-    spoken = report.conclusion.segment if kind is ConclusionKind.EMPTY_SEGMENT else None
-    warnings += [_without_result(*empty[tag], f" of {name(tag)}") for tag in empty if tag != spoken]
-    lost = changes.lost_parts[kind is ConclusionKind.LOST_PART :]
-    warnings += parts_texts([part for part in lost if part.segment not in empty], name)
-    warnings += [given_up_text(loss, report) for loss in changes.given_up[kind is ConclusionKind.GIVEN_UP :]]
+    warnings: list[str] = []
+    if report.origin.other_code or changes.lost_parts or changes.given_up or (empties and empties.segments):
+        warnings += _other_losses(report, name, text)
     warnings += remarks.warnings[kind is ConclusionKind.WARNING :]
     failures = remarks.failures[kind is ConclusionKind.FAILURE :]
     return [*((Verdict.FAIL, each) for each in failures), *((Verdict.WARN, each) for each in warnings)]
+
+
+def _other_losses(report: Report, name: Spell, text: Spell) -> list[str]:
+    """What the conclusion does not say of other code, of empty and of lost parts, and of losses that add up."""
+    from rankgate.model.loss_words import code_text, given_up_text, parts_texts  # noqa: PLC0415 -- paid only for losses
+
+    kind, changes, empties = report.conclusion.kind, report.changes, report.measured.empties
+    other_code = report.origin.other_code if kind is not ConclusionKind.OTHER_CODE else None
+    texts = [code_text(other_code, text)] if other_code else []
+    empty = empties.segments if empties and kind is not ConclusionKind.EMPTY else {}
+    spoken = report.conclusion.segment if kind is ConclusionKind.EMPTY_SEGMENT else None
+    texts += [_without_result(*empty[tag], f" of {name(tag)}") for tag in empty if tag != spoken]
+    lost = changes.lost_parts[kind is ConclusionKind.LOST_PART :]
+    texts += parts_texts([part for part in lost if part.segment not in empty], name)
+    return texts + [given_up_text(loss, report) for loss in changes.given_up[kind is ConclusionKind.GIVEN_UP :]]
 
 
 def paradox_of(results: Sequence[GateResult]) -> str:

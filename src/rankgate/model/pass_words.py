@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from rankgate.model.conclusion import Strength
-from rankgate.model.loss_words import Topic
+from rankgate.model.topic import Topic
 from rankgate.model.values import TOLERANCE, ReasonKind, Ruling, Unit
 from rankgate.model.wording import (
     beyond_word,

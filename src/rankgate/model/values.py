@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import Enum, StrEnum
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from rankgate.model.answers import AnswerVerdicts, GoldClaim, UnjudgedKind
+from rankgate.model.answers import UnjudgedKind
+
+if TYPE_CHECKING:
+    from rankgate.model.verdicts import AnswerVerdicts, GoldClaim
 
 # Differences smaller than this come from rounding in binary fractions and mean nothing.
 TOLERANCE = 1e-9

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.errors import Problem, bad_input, did_you_mean, shown
-from rankgate.model.traffic import TrafficLabel, TrafficQuestion, TrafficSheet
+from rankgate.model.traffic_lists import TrafficLabel, TrafficQuestion, TrafficSheet
 from rankgate.readers.base import KeyedError, ProblemLog, finite_number, id_of
 from rankgate.readers.judgments import records_of
 from rankgate.readers.mapped import objects_in

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 from tests.renderers.pages.test_report_in_a_browser import HOSTILE, Seen, axe
 
 from rankgate.collecting.traffic_sheets import head_of, read_sheet, rows_of
-from rankgate.model.traffic import TrafficPair, TrafficQuestion, TrafficSheet
+from rankgate.model.traffic_lists import TrafficPair, TrafficQuestion, TrafficSheet
 from rankgate.readers.base import ProblemLog
 from rankgate.renderers.pages.sheet import render_sheet
 

@@ -21,7 +21,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rankgate.errors import bad_input
 from rankgate.judge.model import Inputs, Task
-from rankgate.model.answers import Unjudged, UnjudgedKind
+from rankgate.model.answers import UnjudgedKind
+from rankgate.model.verdicts import Unjudged
 from rankgate.readers.json_text import JsonError, strict_json
 
 _FOLDER = Path(__file__).parent.parent / "prompts"

@@ -5,7 +5,8 @@ from typing import Literal
 from rankgate.judge.model import Inputs
 from rankgate.judge.quotes import verified
 from rankgate.judge.tasks.base import Numbered, Reply, wrong_numbers
-from rankgate.model.answers import Entailment, Support, Supports, Unjudged, UnjudgedKind
+from rankgate.model.answers import Entailment, UnjudgedKind
+from rankgate.model.verdicts import Support, Supports, Unjudged
 
 
 class SupportReply(Numbered):

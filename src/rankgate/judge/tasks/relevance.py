@@ -2,7 +2,8 @@
 
 from rankgate.judge.model import Inputs
 from rankgate.judge.tasks.base import Numbered, Reply, wrong_numbers
-from rankgate.model.answers import Unjudged, UnjudgedKind
+from rankgate.model.answers import UnjudgedKind
+from rankgate.model.verdicts import Unjudged
 
 MAX_GRADE = 3
 

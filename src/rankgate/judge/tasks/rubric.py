@@ -5,7 +5,8 @@ from typing import Literal
 from rankgate.judge.model import Inputs
 from rankgate.judge.quotes import verified
 from rankgate.judge.tasks.base import Reply
-from rankgate.model.answers import Entailment, Support, Supports
+from rankgate.model.answers import Entailment
+from rankgate.model.verdicts import Support, Supports
 
 
 class RubricReply(Reply):

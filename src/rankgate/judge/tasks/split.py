@@ -2,7 +2,8 @@
 
 from rankgate.judge.model import Inputs, Split
 from rankgate.judge.tasks.base import Reply
-from rankgate.model.answers import Unjudged, UnjudgedKind
+from rankgate.model.answers import UnjudgedKind
+from rankgate.model.verdicts import Unjudged
 
 MAX_CLAIMS = 200
 MAX_CHARACTERS = 2_000

@@ -22,7 +22,7 @@ from rankgate.renderers.escape import Pieces, Sentence, Text, command_line
 from rankgate.renderers.phrases import Note
 from rankgate.renderers.view.origins import Origins, accepted_anyway, facts_of, origins_of
 from rankgate.renderers.view.parts import History, Parts, history_of, parts_of
-from rankgate.renderers.view.rows import Rows, all_rows, first_rows
+from rankgate.renderers.view.rows import Rows, all_rows, unproven_rows
 
 if TYPE_CHECKING:
     from rankgate.renderers.links import Link
@@ -257,6 +257,15 @@ def _reasons(report: Report) -> tuple[Note, ...]:
     return tuple(reasons_of(report))
 
 
+def _first_rows(report: Report, most: int) -> Rows:
+    """What decided, or where nothing failed or warns, what lies beyond its limit within noise."""
+    if report.verdict is Verdict.PASS:
+        return unproven_rows(report, most)
+    from rankgate.renderers.view.decided import first_rows  # noqa: PLC0415 -- paid only where something does not hold
+
+    return first_rows(report, most)
+
+
 def _if_meant(report: Report) -> Sentence:
     if report.conclusion.kind is not ConclusionKind.GATE_FAILS:
         return ()
@@ -302,7 +311,7 @@ def _next(report: Report) -> Next:
 
 
 def _numbers(report: Report, limits: Limits, *, judged: bool) -> Numbers:
-    first, history = first_rows(report, limits.first), history_of(report)
+    first, history = _first_rows(report, limits.first), history_of(report)
     if not judged:
         return Numbers(first=first, history=history)
     return Numbers(

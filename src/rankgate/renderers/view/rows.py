@@ -9,19 +9,14 @@ from urllib.parse import quote
 
 import msgspec
 
-from rankgate.model.conclusion import ConclusionKind, PartLoss
+from rankgate.model.conclusion import ConclusionKind
 from rankgate.model.gate_result import GateResult
-from rankgate.model.headline import OF_GATES, headline_gate
 from rankgate.model.report import Report
-from rankgate.model.values import Reason, ReasonKind, Ruling, Verdict, worst
+from rankgate.model.values import Reason, ReasonKind, Ruling, Verdict
 from rankgate.model.wording import (
     beyond_word,
     count_text,
-    delta_text,
     limit_word,
-    part_word,
-    tag_keys,
-    value_text,
 )
 from rankgate.renderers import phrases
 from rankgate.renderers.escape import Sentence, Text, plain
@@ -85,53 +80,7 @@ class Rows(msgspec.Struct, frozen=True, kw_only=True):
     more: str = ""
 
 
-def first_rows(report: Report, most: int) -> Rows:
-    """What decided, the conclusion's row first; then one row for the rest that hold, and the whole of a segment.
-
-    Where nothing failed or warns, what lies beyond its limit within noise, so that no pass hides it.
-    """
-    first, spoken = headline_gate(report), report.conclusion
-    bad = [gate for gate in report.gates if gate.verdict is not Verdict.PASS]
-    lost = report.changes.lost_parts[:most] if spoken.kind is ConclusionKind.LOST_PART else []
-    if spoken.kind is ConclusionKind.EMPTY:
-        return Rows()
-    if report.verdict is Verdict.PASS or not (bad or lost):
-        return _unproven_rows(report, most)
-
-    order, whole = sorted(bad, key=lambda gate: (gate is not first, *_rank(gate))), _whole(report, first)
-    room = max(not lost, most - len(lost) - (whole is not None))
-    listed, deciding = order, [gate for gate in order if gate.verdict is report.verdict]
-    if len(deciding) > room and spoken.counts.get("same_cause") and not spoken.counts.get("gates_fail"):
-        listed = [gate for gate in order if gate.name == order[0].name or gate not in deciding]
-    shown = listed[:room]
-    unproven = _unproven_parts(report, first)
-    shown += unproven[: max(1, room - len(shown))]
-    wholes = [whole] if whole else []
-    metrics = {*(gate.metric for gate in (*shown, *wholes)), *(part.metric for part in lost)}
-    alone = len(metrics) == 1 and len({gate.name for gate in (*shown, *wholes)}) <= 1
-    rows = [*(_lost_part(part, alone=alone) for part in lost), *(row_of(gate, report, alone=alone) for gate in shown)]
-    rows += [*_rest(report, first, whole, shown), *(row_of(gate, report, alone=alone, kind="whole") for gate in wholes)]
-    more_unproven = sum(part not in shown for part in unproven)
-    hidden = [gate for gate in order if gate not in shown]
-    if spoken.kind in OF_GATES:  # whose sentence has counted these
-        hidden = [gate for gate in hidden if gate.verdict is not report.verdict]
-    return Rows(
-        heading=rows[0].metric if alone else "Metric",
-        meaning=next((gate.meaning for gate in report.gates if alone and gate.metric == rows[0].metric), ""),
-        level=_level(rows),
-        rows=tuple(rows),
-        more=", ".join(filter(None, (_more(hidden), _more_unproven(more_unproven, "part")))),
-    )
-
-
-def _unproven_parts(report: Report, first: GateResult | None) -> list[GateResult]:
-    """Where the conclusion is about all questions, the parts beyond their limit within noise, the worst first."""
-    if first is None or first.segment is not None:
-        return []
-    return sorted((gate for gate in report.gates if gate.is_unproven and not gate.is_main), key=_rank)
-
-
-def _more_unproven(count: int, what: str = "") -> str:
+def more_unproven(count: int, what: str = "") -> str:
     """`2 more are unproven`; nothing where none is."""
     if count == 0:
         return ""
@@ -140,14 +89,14 @@ def _more_unproven(count: int, what: str = "") -> str:
     return f"{named} {verb} unproven"
 
 
-def _unproven_rows(report: Report, most: int) -> Rows:
+def unproven_rows(report: Report, most: int) -> Rows:
     """Of gates that may block, if there are any such, what lies beyond its limit; the furthest first."""
     unproven = [gate for gate in report.gates if gate.is_unproven]
     blocking = [gate for gate in unproven if gate.severity == "error"]
-    gates = sorted(blocking or unproven, key=_rank)
+    gates = sorted(blocking or unproven, key=rank)
     rows = tuple(row_of(gate, report, alone=False) for gate in gates[:most])
-    more = _more_unproven(len(unproven) - len(rows))
-    return Rows(level=_level(rows), note=_note_on(rows), rows=rows, more=more)
+    more = more_unproven(len(unproven) - len(rows))
+    return Rows(level=level(rows), note=_note_on(rows), rows=rows, more=more)
 
 
 def _note_on(rows: Sequence[Row]) -> str:
@@ -158,19 +107,19 @@ def all_rows(report: Report, most: int) -> Rows:
     """The gates, and of their segments those that fail, warn or are unproven, the worst first."""
     if report.conclusion.kind is ConclusionKind.EMPTY:  # of that no metric says anything
         return Rows()
-    gates = sorted(phrases.shown_gates(report), key=_rank)
+    gates = sorted(phrases.shown_gates(report), key=rank)
     rows = [row_of(gate, report, alone=False) for gate in gates[:most]]
-    return Rows(level=_level(rows), note=_note_on(rows), rows=tuple(rows), more=_more(gates[most:]))
+    return Rows(level=level(rows), note=_note_on(rows), rows=tuple(rows), more=more(gates[most:]))
 
 
-def _rank(gate: GateResult) -> tuple[int, float, float]:
+def rank(gate: GateResult) -> tuple[int, float, float]:
     """By verdict, then by how far it lies beyond its limits, then by what it lost of them; the least is the worst."""
     order = (Verdict.FAIL, Verdict.NOT_JUDGED, Verdict.WARN, Verdict.PASS)
     lost = gate.direction.sign * (gate.change.delta or 0.0) / (gate.limits.regression_max or 1.0)
     return order.index(gate.verdict), -phrases.beyond_limits(gate), lost
 
 
-def _more(gates: Sequence[GateResult]) -> str:
+def more(gates: Sequence[GateResult]) -> str:
     """`4 more gates warn`: what a table has no room for, by verdict."""
     counts = Counter((gate.verdict, "gate" if gate.is_main else "part") for gate in gates)
     texts = (
@@ -178,72 +127,6 @@ def _more(gates: Sequence[GateResult]) -> str:
         for (verdict, what), count in counts.items()
     )
     return ", ".join(texts)
-
-
-def _lost_part(part: PartLoss, *, alone: bool) -> Row:
-    """A part that lost what no gate limits."""
-    values = (value_text(value, part.unit) for value in (part.before, part.now))
-    tag: Sentence = (Text(part.segment, LONGEST_NAME), f" · {count_text(part.n, 'question')}")
-    return Row(
-        verdict=Verdict.WARN,
-        status=Verdict.WARN.value,
-        name=tag if alone else (part.metric, " · ", *tag),
-        part=Text(part.segment, LONGEST_NAME),
-        metric=part.metric,
-        values=" → ".join(values),
-        change=(delta_text(part.now - part.before, part.unit),),
-        limit="no gate",
-    )
-
-
-def _whole(report: Report, first: GateResult | None) -> GateResult | None:
-    """All questions of the gate of whose part the conclusion speaks, unless they decided as well."""
-    spoken = report.conclusion
-    if spoken.segment is None or not (first or spoken.kind is ConclusionKind.LOST_PART):
-        return None
-    wholes = (gate for gate in report.gates if gate.name == spoken.gate and gate.is_main)
-    return next((gate for gate in wholes if gate.verdict is Verdict.PASS), None)
-
-
-def _rest(
-    report: Report, first: GateResult | None, whole: GateResult | None, listed: Sequence[GateResult]
-) -> Iterator[Row]:
-    """The other parts of the conclusion's gate that hold, then the other gates of which nothing failed or warns.
-
-    Parts by another tag are counted by themselves; what is `listed` has a row already.
-    """
-    parts = [gate for gate in report.gates if first and first.segment and gate.name == first.name and gate.segment]
-    same_tag = [part for part in parts if first and tag_keys(part.segment) == tag_keys(first.segment)]
-    other_tags = [part for part in parts if part not in same_tag]
-    for group, by_tag in ((same_tag, ""), (other_tags, " by other tags")):
-        holding = [part for part in group if part.verdict is Verdict.PASS and not part.evidence.too_small]
-        unlisted = [part for part in holding if part not in listed]
-        small = sum(part.evidence.too_small for part in group)
-        if unlisted:
-            is_small = f", {small:,} too small to judge" if small else ""
-            word = "part" if by_tag else f"other {part_word(unlisted[0].segment)}"
-            yield _held(unlisted, f"{count_text(len(unlisted), word)}{by_tag}{is_small}")
-    ends: dict[str, list[GateResult]] = {}
-    for gate in report.gates:
-        ends.setdefault(gate.name, []).append(gate)
-    calm = [group for group in ends.values() if worst([each.verdict for each in group]) is Verdict.PASS]
-    mains = [group[0] for group in calm if whole is None or group[0].name != whole.name]
-    if unlisted := [each for each in mains if each not in listed]:
-        yield _held(unlisted, count_text(len(unlisted), "other gate"))
-
-
-def _held(gates: Sequence[GateResult], name: str) -> Row:
-    """Results that hold, as one row with the one that lost most of what its limit allows."""
-    first = min(gates, key=_rank)
-    which: Sentence = (Text(first.segment, SHORTER_NAME),) if first.segment else (first.metric,)
-    change: Sentence = () if first.change.delta is None else ("worst: ", *which, f" {phrases.gate_change(first)}")
-    if len(gates) == 1 and change:
-        change = change[1:]
-    unproven = sum(gate.is_unproven for gate in gates)
-    if 0 < unproven < len(gates):
-        name += f", {unproven:,} unproven"
-    status = phrases.UNPROVEN if unproven else Verdict.PASS.value
-    return Row(kind="rest", verdict=Verdict.PASS, status=status, name=(name,), change=change)
 
 
 def row_of(gate: GateResult, report: Report, *, alone: bool, kind: Literal["decided", "whole"] = "decided") -> Row:
@@ -316,7 +199,7 @@ def _misses_floor(reason: Reason) -> bool:
     return reason.kind is ReasonKind.THRESHOLD and reason.ruling is Ruling.INCONCLUSIVE
 
 
-def _level(rows: Sequence[Row]) -> str:
+def level(rows: Sequence[Row]) -> str:
     """What the intervals of a table are: `95% interval`, or `interval, parts for 12 at once`."""
     levels = {row.level for row in rows if row.interval}
     at_once = next((level for level in levels if not level.endswith("%")), "")

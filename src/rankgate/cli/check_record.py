@@ -1,0 +1,56 @@
+"""`rankgate check --record`: the run is recorded first, in a process of its own."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Sequence
+
+from rankgate.cli.options import as_written
+from rankgate.cli.signals import terminated_as_interrupted
+from rankgate.criteria import InputFile
+from rankgate.errors import bad_input
+from rankgate.readers.source import STDIN
+
+_OF_RECORD = {
+    "base": "--base",
+    "criteria": "--criteria",
+    "gold": "--gold",
+    "run": "--output",
+    "traffic_limit": "--traffic-limit",
+}
+
+
+def recording(arguments: argparse.Namespace) -> list[str]:
+    """The command that records the run; an error where an option does not go with that."""
+    for name in ("untrusted_run", "baseline_copy", "labels", "awaits"):
+        if getattr(arguments, name):
+            flag = f"--{name.replace('_', '-')}"
+            raise bad_input(f"--record runs the retriever, and {flag} is for a run that others made")
+    run = arguments.run
+    if run and run.format not in {None, "jsonl"}:
+        raise bad_input(f"--record writes JSONL, which {run.format}:{run.path} is not")
+    command = [sys.executable, "-P", "-m", "rankgate", "record"]
+    for name, option in _OF_RECORD.items():
+        value = getattr(arguments, name)
+        path = value.path if isinstance(value, InputFile) else value
+        if path == STDIN:
+            raise bad_input(f"--record and the check read the same inputs; name a file with {option}")
+        if value is not None:
+            command.append(f"{option}={as_written(value) if name == 'gold' else path}")
+    return command
+
+
+def succeeds(command: Sequence[str]) -> bool:
+    """Record as a process of its own, in which the retriever can change nothing here; whether that was done.
+
+    What it prints goes to standard error.
+    """
+    sys.stdout.flush()
+    with terminated_as_interrupted(), subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=2) as process:  # noqa: S603
+        try:
+            return process.wait() == 0
+        except BaseException:
+            process.terminate()  # it says how far it got
+            raise

@@ -1,0 +1,100 @@
+"""What a sentence about a conclusion is made of: its numbers, and how text of the inputs is spelled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from rankgate.model.conclusion import Conclusion
+from rankgate.model.report import Report
+from rankgate.model.values import Direction, Unit
+from rankgate.model.wording import exact_decimals, points_text, size_text, telling_decimals, value_text, vanishes
+
+Spell = Callable[[str], str]  # makes text of the inputs safe to show
+
+
+class Numbers:
+    """The numbers of a conclusion; `decimals` are those with which no rounding hides a violation, or a change."""
+
+    def __init__(self, conclusion: Conclusion) -> None:
+        """What a conclusion does not state is 0; such numbers are shown by no sentence."""
+        self.metric = conclusion.metric
+        self.unit = conclusion.unit or Unit.NUMBER
+        self.direction = conclusion.direction or Direction.HIGHER
+        self.now = conclusion.now or 0.0
+        self.before = conclusion.before or 0.0
+        self.limit = conclusion.limit or 0.0
+        self.change = self.now - self.before
+        self.harm = -self.direction.sign * self.change  # the change for the worse, as a size
+        self.falls = self.direction is Direction.HIGHER  # where it gets worse
+        self.decimals = self._decimals(conclusion)
+
+    def _decimals(self, conclusion: Conclusion) -> int:
+        decimals = [exact_decimals(0.0, self.unit)]
+        of_drop = conclusion.rule == "drop"
+        if conclusion.limit is not None:
+            decimals.append(exact_decimals(conclusion.limit, self.unit))
+            if of_drop or conclusion.now is not None:
+                decimals.append(telling_decimals(self.change if of_drop else self.now, conclusion.limit, self.unit))
+        if of_drop and conclusion.before is not None and conclusion.now is not None:
+            decimals.append(telling_decimals(self.now, self.before, self.unit))
+        return max(decimals)
+
+    def value(self, value: float) -> str:
+        """`96.0%`."""
+        return value_text(value, self.unit, self.decimals)
+
+    def size(self, size: float, decimals: int | None = None) -> str:
+        """`5.8 points`, `0.050`, `120.0 ms`."""
+        return points_text(size, self.unit, decimals)
+
+    def number(self, size: float, decimals: int | None = None) -> str:
+        """The same without its unit."""
+        return size_text(size, self.unit, decimals).partition(" ")[0]
+
+    @property
+    def arrow(self) -> str:
+        """`96.0% → 56.0%`."""
+        return f"{self.value(self.before)} → {self.value(self.now)}"
+
+    @property
+    def vanishing(self) -> bool:
+        """Whether the change rounds to nothing."""
+        return vanishes(self.change, self.unit, self.decimals)
+
+    @property
+    def loss_word(self) -> str:
+        """What a change for the worse is called."""
+        return "loss" if self.falls else "rise"
+
+    def lost(self, part: str, decimals: int | None = None) -> str:
+        """`recall@5 lost 5.8 points`, `lang:th lost 40.0 points of recall@5`, `latency(p90) rose by 120.0 ms`."""
+        size = self.size(self.harm, decimals)
+        if self.unit in (Unit.SHARE, Unit.SCORE) and self.falls:
+            return f"{part} lost {size} of {self.metric}" if part else f"{self.metric} lost {size}"
+        where = f" in {part}" if part else ""
+        return f"{self.metric}{where} {'fell' if self.falls else 'rose'} by {size}"
+
+
+class Topic(NamedTuple):
+    """What a sentence is made of: the report, its conclusion with the numbers, how text of the inputs is spelled."""
+
+    report: Report
+    conclusion: Conclusion
+    numbers: Numbers
+    name: Spell
+    text: Spell
+
+    @property
+    def part(self) -> str:
+        """The tag that it names; empty for all questions."""
+        return "" if self.conclusion.segment is None else self.name(self.conclusion.segment)
+
+    @property
+    def in_part(self) -> str:
+        """The same after a metric."""
+        return f" in {self.part}" if self.part else ""
+
+    def count(self, key: str) -> int:
+        """What the conclusion counts."""
+        return self.conclusion.counts.get(key, 0)
