@@ -211,6 +211,17 @@ EMPTY_TAGS = {"lang:th": (25, 25), "lang:de": (20, 20), "topic:visa": (23, 23)}
             id="one point is allowed",
         ),
         pytest.param(
+            report(gate(before=0.9, now=0.9, ci=(-0.0303, 0.0303), n=200)), "pass", PASS,
+            "Unproven: recall@5 stays at 90.0%, but with 200 questions a loss of up to 3.03 points is not excluded; "
+            "3.00 are allowed.",
+            id="a bound that rounds to the limit",
+        ),
+        pytest.param(
+            report(gate(FAIL, before=0.9, now=0.88, ci=(-0.0303, 0.0003))), "gate_fails", FAIL,
+            "Do not merge: recall@5 is not proven safe: a loss of 3.03 points is not excluded, 3.00 allowed.",
+            id="a bound that rounds to the limit, where safety is asked for",
+        ),
+        pytest.param(
             report(LOST, empties=Empties(empty=92, total=100)), "empty", FAIL,
             "Do not merge: the run is nearly empty: 92 of the 100 questions got no result. The index or the retriever "
             "returned nothing.",

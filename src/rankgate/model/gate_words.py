@@ -92,9 +92,11 @@ def lost_part(topic: Topic) -> str:
 def _drop(topic: Topic) -> str:
     """`lang:th lost 40.0 points of recall@5: 96.0% → 56.0%, 10.0 allowed`; of what is unproven what is not excluded."""
     numbers, bound = topic.numbers, topic.conclusion.bound
-    allowed = f"{numbers.number(numbers.limit, numbers.decimals)} allowed" if numbers.limit else "none allowed"
-    if numbers.harm <= abs(numbers.limit) + TOLERANCE:
-        loss = "any loss" if bound is None else f"a {numbers.loss_word} of {numbers.size(bound)}"
+    unproven = numbers.harm <= abs(numbers.limit) + TOLERANCE
+    decimals = numbers.decimals_beside(bound) if unproven and bound is not None else numbers.decimals
+    allowed = f"{numbers.number(numbers.limit, decimals)} allowed" if numbers.limit else "none allowed"
+    if unproven:
+        loss = "any loss" if bound is None else f"a {numbers.loss_word} of {numbers.size(bound, decimals)}"
         return f"{numbers.metric}{topic.in_part} is not proven safe: {loss} is not excluded, {allowed}"
     return f"{numbers.lost(topic.part, numbers.decimals)}: {numbers.arrow}, {allowed}"
 
@@ -102,11 +104,13 @@ def _drop(topic: Topic) -> str:
 def _floor(topic: Topic) -> str:
     """`recall@5 is 84.1%, below the floor of 85.0%; the baseline was below it, too (84.0%)`."""
     numbers, bound, sign = topic.numbers, topic.conclusion.bound, topic.numbers.direction.sign
-    limit = f"the {limit_word(numbers.direction)} of {numbers.value(numbers.limit)}"
-    value = f"{numbers.metric}{topic.in_part} is {numbers.value(numbers.now)}"
-    if sign * (numbers.limit - numbers.now) <= TOLERANCE:
-        unproven = f"{value}, not proven to hold {limit}"
-        return unproven if bound is None else f"{unproven}; {numbers.value(bound)} is not excluded"
+    unproven = sign * (numbers.limit - numbers.now) <= TOLERANCE
+    decimals = numbers.decimals_beside(bound) if unproven and bound is not None else numbers.decimals
+    limit = f"the {limit_word(numbers.direction)} of {numbers.value(numbers.limit, decimals)}"
+    value = f"{numbers.metric}{topic.in_part} is {numbers.value(numbers.now, decimals)}"
+    if unproven:
+        in_doubt = f"{value}, not proven to hold {limit}"
+        return in_doubt if bound is None else f"{in_doubt}; {numbers.value(bound, decimals)} is not excluded"
     beyond = "below" if numbers.falls else "above"
     if topic.conclusion.before is None:
         return f"{value}, {beyond} {limit}"

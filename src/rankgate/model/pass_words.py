@@ -89,10 +89,11 @@ def _worth(topic: Topic) -> str:
     if not numbers.vanishing:
         change = delta_points_text(numbers.change, numbers.unit, numbers.decimals)
         moved = f"{change} of {numbers.metric}, within noise"
-    size = f"any {loss}" if bound is None else f"a {loss} of up to {numbers.size(bound)}"
+    decimals = numbers.decimals if bound is None else numbers.decimals_beside(bound)
+    size = f"any {loss}" if bound is None else f"a {loss} of up to {numbers.size(bound, decimals)}"
     allowed = "none is allowed"
     if numbers.limit:
-        limit = numbers.number(numbers.limit, numbers.decimals)
+        limit = numbers.number(numbers.limit, decimals)
         are = "are" if numbers.unit is Unit.SHARE and limit != "1.0" else "is"
         allowed = f"{limit} {are} allowed"
     unsure = f"with {questions} {size} is not excluded; {allowed}"
