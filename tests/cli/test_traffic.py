@@ -113,7 +113,7 @@ def test_a_limit_for_a_check_that_records(capsys: pytest.CaptureFixture[str]) ->
     accept()
     assert main(["check", "--record", "--traffic-limit", "15"]) == 0
     assert sum(line.get("traffic", False) for line in run_lines()) == 15
-    assert "the run has no line for 25 of 40 traffic questions that the accepted run has" in capsys.readouterr().out
+    assert "the run has no line for 25 of 40 traffic questions of the accepted run" in capsys.readouterr().out
     assert main(["check", "--traffic-limit", "15"]) == 2
     assert "--traffic-limit goes with --record" in capsys.readouterr().err
 

@@ -146,6 +146,12 @@ EMPTY_TAGS = {"lang:th": (25, 25), "lang:de": (20, 20), "topic:visa": (23, 23)}
             id="a part that no gate names",
         ),
         pytest.param(
+            report(gate(now=0.87), lost_parts=[replace(PART, segment="nothing")]), "lost_part", WARN,
+            "recall@5 holds overall (−3.0, allowed), but the tag nothing lost 36.0 points: 9 of 25 questions got "
+            "worse.",
+            id="a part by a bare word",
+        ),
+        pytest.param(
             report(gate(), other_code=OtherCode(commit="ad05745c", path="search.py")), "other_code", WARN,
             "This run was recorded at ad05745, before the last change of search.py.", id="a run of other code",
         ),

@@ -191,9 +191,15 @@ POOL = ["rankgate", "gold", "pool", "--traffic", "--n"]
         ),
         pytest.param(
             {"asked": 0},
-            "The 2,000 traffic questions are compared as soon as a run that has them is accepted.",
+            "The 2,000 traffic questions are compared as soon as a run with traffic is accepted.",
             [],
             id="not-accepted-yet",
+        ),
+        pytest.param(
+            {"asked": 0, "named": 1},
+            "The 1 traffic question is compared as soon as a run with traffic is accepted.",
+            [],
+            id="one-not-accepted-yet",
         ),
         pytest.param(
             {"asked": 0, "recorded": 0},

@@ -12,10 +12,9 @@ from msgspec.structs import replace
 from rankgate.criteria.waivers import Waiver, Waivers
 from rankgate.gates.results import WaivedResults
 from rankgate.model.gate_result import GateResult
-from rankgate.model.headline import is_plain_name
 from rankgate.model.values import Unit, Verdict
 from rankgate.model.waiver_use import Waived, WaiverState, WaiverUse
-from rankgate.model.wording import beyond_text
+from rankgate.model.wording import beyond_text, is_plain_name
 from rankgate.readers.dates import days_between
 
 SOON = 14  # days

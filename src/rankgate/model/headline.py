@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 
 from rankgate.errors import ProblemKind, on_one_line
@@ -10,23 +9,15 @@ from rankgate.model.conclusion import ConclusionKind
 from rankgate.model.gate_result import GateResult
 from rankgate.model.pass_words import passes, value_and_limit
 from rankgate.model.report import Report
-from rankgate.model.topic import Numbers, Spell, Topic
+from rankgate.model.topic import Numbers, Spell, Topic, part_name
 from rankgate.model.values import TOLERANCE, Verdict
-from rankgate.model.wording import count_text, without_marks
+from rankgate.model.wording import count_text, is_plain_name
 
 OF_GATES = (ConclusionKind.GATE_FAILS, ConclusionKind.GATE_WARNS)
-# Of nothing at which Markdown begins a link, and no clause that could be ours.
-_PLAIN_NAME = re.compile(r"(?!.*(?:://|www\.|[.:](?: |$)))\w[\w:.+×/ -]*")
-_LONGEST_NAME = 61  # characters
 _LONGEST_PROBLEM = 400  # characters
 _OURS = frozenset(
     {"a", "the", "nothing", "none", "this", "lost", "added", "no", "floors", "something", "unproven:"}
 )  # no metric, tag or code
-
-
-def is_plain_name(text: str) -> bool:
-    """Whether a text of the inputs can be nothing but a name, so that it may stand in a sentence as it is."""
-    return len(text) <= _LONGEST_NAME and _PLAIN_NAME.fullmatch(without_marks(text)) is not None
 
 
 def plain_name(text: str) -> str:
@@ -185,7 +176,7 @@ def _other_losses(report: Report, name: Spell, text: Spell) -> list[str]:
     texts = [code_text(other_code, text)] if other_code else []
     empty = empties.segments if empties and kind is not ConclusionKind.EMPTY else {}
     spoken = report.conclusion.segment if kind is ConclusionKind.EMPTY_SEGMENT else None
-    texts += [_without_result(*empty[tag], f" of {name(tag)}") for tag in empty if tag != spoken]
+    texts += [_without_result(*empty[tag], f" of {part_name(tag, name)}") for tag in empty if tag != spoken]
     lost = changes.lost_parts[kind is ConclusionKind.LOST_PART :]
     texts += parts_texts([part for part in lost if part.segment not in empty], name)
     return texts + [given_up_text(loss, report) for loss in changes.given_up[kind is ConclusionKind.GIVEN_UP :]]

@@ -7,7 +7,7 @@ import re
 from rankgate.model.base_ref import SHORT_SHA
 from rankgate.model.conclusion import Conclusion, ConclusionKind, GivenUp, OtherCode, PartLoss
 from rankgate.model.report import Report
-from rankgate.model.topic import Numbers, Spell
+from rankgate.model.topic import Numbers, Spell, part_name
 from rankgate.model.values import Direction, Unit
 from rankgate.model.wording import (
     count_text,
@@ -32,7 +32,8 @@ def part_text(part: PartLoss, name: Spell) -> str:
             now=part.now,
         )
     )
-    return f"{numbers.lost(name(part.segment))}: {part.worse:,} of {count_text(part.n, 'question')} got worse"
+    lost = numbers.lost(part_name(part.segment, name))
+    return f"{lost}: {part.worse:,} of {count_text(part.n, 'question')} got worse"
 
 
 def parts_texts(parts: list[PartLoss], name: Spell) -> list[str]:

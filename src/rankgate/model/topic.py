@@ -8,7 +8,15 @@ from typing import NamedTuple
 from rankgate.model.conclusion import Conclusion
 from rankgate.model.report import Report
 from rankgate.model.values import Direction, Unit
-from rankgate.model.wording import exact_decimals, points_text, size_text, telling_decimals, value_text, vanishes
+from rankgate.model.wording import (
+    exact_decimals,
+    is_plain_name,
+    points_text,
+    size_text,
+    telling_decimals,
+    value_text,
+    vanishes,
+)
 
 Spell = Callable[[str], str]  # makes text of the inputs safe to show
 
@@ -27,6 +35,7 @@ class Numbers:
         self.change = self.now - self.before
         self.harm = -self.direction.sign * self.change  # the change for the worse, as a size
         self.falls = self.direction is Direction.HIGHER  # where it gets worse
+        self.of_floor = conclusion.rule == "floor"
         self.decimals = self._decimals(conclusion)
 
     def _decimals(self, conclusion: Conclusion) -> int:
@@ -40,9 +49,14 @@ class Numbers:
             decimals.append(telling_decimals(self.now, self.before, self.unit))
         return max(decimals)
 
-    def value(self, value: float) -> str:
+    def decimals_beside(self, bound: float) -> int:
+        """Those with which the end of the interval also differs from the limit that it does not clear."""
+        limit = self.limit if self.of_floor else abs(self.limit)
+        return max(self.decimals, telling_decimals(bound, limit, self.unit))
+
+    def value(self, value: float, decimals: int | None = None) -> str:
         """`96.0%`."""
-        return value_text(value, self.unit, self.decimals)
+        return value_text(value, self.unit, self.decimals if decimals is None else decimals)
 
     def size(self, size: float, decimals: int | None = None) -> str:
         """`5.8 points`, `0.050`, `120.0 ms`."""
@@ -76,6 +90,12 @@ class Numbers:
         return f"{self.metric}{where} {'fell' if self.falls else 'rose'} by {size}"
 
 
+def part_name(segment: str, name: Spell) -> str:
+    """`lang:th`; of a bare word that it is a tag, since it could be a word of the sentence."""
+    bare_word = ":" not in segment and is_plain_name(segment)
+    return f"the tag {name(segment)}" if bare_word else name(segment)
+
+
 class Topic(NamedTuple):
     """What a sentence is made of: the report, its conclusion with the numbers, how text of the inputs is spelled."""
 
@@ -88,7 +108,7 @@ class Topic(NamedTuple):
     @property
     def part(self) -> str:
         """The tag that it names; empty for all questions."""
-        return "" if self.conclusion.segment is None else self.name(self.conclusion.segment)
+        return "" if self.conclusion.segment is None else part_name(self.conclusion.segment, self.name)
 
     @property
     def in_part(self) -> str:

@@ -30,7 +30,8 @@ def traffic_line(traffic: Traffic, name: Callable[[str], str]) -> str:
         where = f", {value_text(traffic.concentrated.share, Unit.SHARE, 0)} of them {name(traffic.concentrated.tag)}"
     empty = f", {traffic.empty:,} none at all" if traffic.empty else ""
     share = value_text(traffic.share, Unit.SHARE)
-    return f"{share} of {of} get other results{where}{empty}: {_worth(traffic)}."
+    get = "gets" if traffic.asked == 1 else "get"
+    return f"{share} of {of} {get} other results{where}{empty}: {_worth(traffic)}."
 
 
 def traffic_command(traffic: Traffic) -> list[str]:
@@ -43,9 +44,7 @@ def traffic_command(traffic: Traffic) -> list[str]:
 def absent_text(traffic: Traffic) -> str:
     """That the run has not all lines that the accepted run has."""
     of = f"{traffic.absent:,} of {count_text(traffic.asked, 'traffic question')}"
-    return (
-        f"the run has no line for {of} that the accepted run has, which count as empty; record again with all of them"
-    )
+    return f"the run has no line for {of} of the accepted run, which count as empty; record them again"
 
 
 def repeated_facts(ids: Sequence[str]) -> list[str]:
@@ -61,7 +60,8 @@ def _uncompared(traffic: Traffic) -> str:
     named = count_text(traffic.named, "traffic question")
     if not traffic.recorded:
         return f"The run has no line for the {named}: record again."
-    return f"The {named} are compared as soon as a run that has them is accepted."
+    are = "is" if traffic.named == 1 else "are"
+    return f"The {named} {are} compared as soon as a run with traffic is accepted."
 
 
 def _worth(traffic: Traffic) -> str:

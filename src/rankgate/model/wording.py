@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from rankgate.model.values import TOLERANCE, Direction, Interval, Unit, Verdict
 
 MINUS = "−"
 _SUFFIXES = {Unit.SHARE: "%", Unit.SCORE: "", Unit.NUMBER: "", Unit.MILLISECONDS: " ms"}
 LANGUAGES = ("lang:", "language:", "locale:")
 _MAX_DECIMALS = 9
+# Of nothing at which Markdown begins a link, and no clause that could be ours.
+_PLAIN_NAME = re.compile(r"(?!.*(?:://|www\.|[.:](?: |$)))\w[\w:.+×/ -]*")
+_LONGEST_NAME = 61  # characters
 
 VERDICT_WORDS = {verdict: verdict.value.upper().replace("_", " ") for verdict in Verdict}  # as NOT JUDGED
 
@@ -73,6 +78,11 @@ def without_marks(text: str) -> str:
     from unicodedata import category  # noqa: PLC0415 -- paid only where a name has other letters
 
     return "".join(char for char in text if category(char) not in ("Mn", "Mc"))
+
+
+def is_plain_name(text: str) -> bool:
+    """Whether a text of the inputs can be nothing but a name, so that it may stand in a sentence as it is."""
+    return len(text) <= _LONGEST_NAME and _PLAIN_NAME.fullmatch(without_marks(text)) is not None
 
 
 def tag_keys(segment: str | None) -> tuple[str, ...]:
