@@ -270,7 +270,7 @@ def test_of_the_interpreter_only_its_largest_number_is_used(module: str) -> None
 
 def test_packages_are_looked_for_in_one_place() -> None:
     """Metrics of other packages come through entry points: the one look at the environment that a metric costs."""
-    assert {module for module in MODULES if "importlib.metadata" in imports_of(module)} == {"rankgate.metrics.registry"}
+    assert {module for module in MODULES if "importlib.metadata" in imports_of(module)} == {"rankgate.metrics.plugins"}
 
 
 HOMES = [
@@ -585,3 +585,25 @@ def test_an_import_is_paid_only_by_what_uses_it(statement: str, absent: set[str]
     environment = {**os.environ, "PYTHONPATH": str(SOURCE.parent)}
     found = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     assert set(found.stdout.split()) & absent == set()
+
+
+MOST_MODULES, MOST_LINES = 96, 13_600  # of ours that a check of one question reads
+
+
+def test_a_check_of_one_question_reads_little_of_the_source(tmp_path: Path) -> None:
+    """One gate with a floor, one question, no baseline: what goes beyond is imported where the input has it."""
+    (tmp_path / "ship-criteria.yaml").write_text("gates:\n  - {name: recall@5, threshold: 0.85, severity: error}\n")
+    (tmp_path / "gold.jsonl").write_text('{"id": "q", "input": {"question": "x"}, "expected_output": ["a"]}\n')
+    (tmp_path / "run.jsonl").write_text('{"query_id": "q", "topk": [{"rank": 1, "chunk_id": "a"}]}\n')
+    program = (
+        "import sys; from rankgate.cli import main; code = main(['check', '--gold=gold.jsonl', '--run=run.jsonl']); "
+        "print(*[name for name in sys.modules if name.split('.')[0] == 'rankgate']); sys.exit(code)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE.parent)}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    imported = done.stdout.splitlines()[-1].split()
+    lines = sum(len(MODULES[name].read_text(encoding="utf-8").splitlines()) for name in imported)
+    assert "rankgate.renderers.terminal" in imported
+    assert len(imported) <= MOST_MODULES
+    assert lines <= MOST_LINES

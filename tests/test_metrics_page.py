@@ -9,7 +9,8 @@ from rankgate.cli.metrics import describe
 from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN, BaseMetric, Cutoff
 from rankgate.metrics.matching import By
 from rankgate.metrics.names import UnknownMetricError, family_of, parse_metric, parse_metrics
-from rankgate.metrics.registry import PRESETS, families, find, words
+from rankgate.metrics.plugins import words
+from rankgate.metrics.registry import PRESETS, families, find
 from rankgate.model.values import RunField
 
 FAMILIES = tuple(families())

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from rankgate.diagnosis.listings import Listing, Listings, with_displacers
+from rankgate.diagnosis.displaced import with_displacers
+from rankgate.diagnosis.listings import Listing, Listings
 from rankgate.model.details import Expected
 from rankgate.model.report import Movement
 from rankgate.model.scores import RankSummary

@@ -435,7 +435,7 @@ def test_no_package_is_looked_for_in_the_job_that_has_the_token(judging: Path, m
     def never() -> None:
         raise AssertionError
 
-    monkeypatch.setattr("rankgate.metrics.registry._installed", never)
+    monkeypatch.setattr("rankgate.metrics.plugins._installed", never)
     Path("ship-criteria.yaml").write_text(PLAIN.replace("[{", "[{name: first@1, threshold: 0.5}, {"))
     report = report_on(judging, 10)
     assert (report.verdict.value, "unknown metric 'first@1'" in str(report.problems)) == ("not_judged", True)

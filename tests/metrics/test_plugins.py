@@ -11,7 +11,7 @@ import pytest
 
 import rankgate
 from rankgate.cli import main
-from rankgate.metrics import registry
+from rankgate.metrics import plugins
 
 pytestmark = pytest.mark.full
 
@@ -104,12 +104,12 @@ def command(inputs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
     def run(packages: Path, *arguments: str) -> tuple[int, str, str]:
         monkeypatch.syspath_prepend(packages)
-        registry._installed.cache_clear()
+        plugins._installed.cache_clear()
         code = main(arguments)
         return code, *capsys.readouterr()
 
     yield run
-    registry._installed.cache_clear()
+    plugins._installed.cache_clear()
     for name in MODULES:
         sys.modules.pop(name, None)
 

@@ -21,7 +21,7 @@ from rankgate.criteria.waivers import Waivers, load_waivers
 from rankgate.errors import RankgateError, bad_input, option
 from rankgate.files.digests import digest_below, digest_of
 from rankgate.files.git import GitError
-from rankgate.metrics.registry import known_alone
+from rankgate.metrics.plugins import known_alone
 from rankgate.model.base_ref import KeyChange
 from rankgate.model.traffic_lists import TrafficFiles
 from rankgate.model.values import Gold

@@ -10,7 +10,7 @@ import codecs
 import io
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
 from typing import NoReturn, TextIO
@@ -143,11 +143,13 @@ def _leave(code: int) -> NoReturn:
 
 
 def _say_about_all(words: Sequence[str]) -> int:
-    """The version, or the usage; quick, for nothing else is imported."""
+    """The version, or the usage; quick, for next to nothing else is imported."""
     if words and words[0] in ("-V", "--version"):
         print(f"rankgate {__version__}")
         return 0
-    print(_usage(), end="")
+    from rankgate.cli.usage import usage
+
+    print(usage(GROUPS, EXITS), end="")
     return 0 if words else 2
 
 
@@ -167,23 +169,3 @@ def _dispatch(words: list[str]) -> int:
         refuse_overwriting(words[0], arguments)
     code: int = command.run(arguments)
     return code
-
-
-def _usage() -> str:
-    width = max(map(len, COMMANDS))
-    blocks = ("".join([f"{title}:\n", *_listed(group, width)]) for title, group in GROUPS.items())
-    return (
-        "usage: rankgate COMMAND [options]\n\n"
-        "The merge gate for retrieval: a run, a gold set and a baseline in; pass, warn or fail out.\n\n"
-        + "\n".join(blocks)
-        + f"\nexit codes: {EXITS}\n\n"
-        "  rankgate COMMAND --help explains one; rankgate --version prints the version\n\n"
-        "start here:\n"
-        "  rankgate demo                           see all three verdicts on an example\n"
-        "  rankgate init --gold gold.yaml          write criteria for your own gold set\n"
-        "  rankgate check -o report.json -o comment.md\n"
-    )
-
-
-def _listed(group: Mapping[str, tuple[str, str]], width: int) -> Iterator[str]:
-    return (f"  {name.ljust(width)}  {text}\n" for name, (_, text) in group.items())

@@ -36,7 +36,7 @@ from rankgate.judge.model import Slot
 from rankgate.judge.runs import verdicts_file, with_records
 from rankgate.judge.store import by_slot, read_verdicts, stored_verdicts
 from rankgate.metrics.matching import By
-from rankgate.metrics.registry import packages_of
+from rankgate.metrics.plugins import packages_of
 from rankgate.model.base_ref import SHA
 from rankgate.model.conclusion import ConclusionKind
 from rankgate.model.headline import short_headline

@@ -22,7 +22,8 @@ from rankgate.errors import bad_input
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN, BaseMetric, Cutoff, Metric, choices_of
 from rankgate.metrics.names import UnknownMetricError, family_of, parse_metric
-from rankgate.metrics.registry import PRESETS, families, plugins
+from rankgate.metrics.plugins import plugins
+from rankgate.metrics.registry import PRESETS, families
 from rankgate.metrics.views import ListGain, View
 from rankgate.model.values import Direction, RunField
 

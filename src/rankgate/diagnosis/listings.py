@@ -7,7 +7,6 @@ from functools import cached_property, partial
 from itertools import islice
 
 import msgspec
-from msgspec.structs import replace
 
 from rankgate.criteria.rereading import detailed_lists_of, lists_of
 from rankgate.errors import RankgateError
@@ -15,8 +14,8 @@ from rankgate.metrics.base import Metric, RelevanceMetric
 from rankgate.metrics.matching import By, Matching, document_of
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun
-from rankgate.model.report import NAMED, Movement, Oddities, Spelling
-from rankgate.model.scores import RankSummary, Scores
+from rankgate.model.report import NAMED, Oddities, Spelling
+from rankgate.model.scores import Scores
 from rankgate.model.values import Gold, Ranking
 
 MAX_QUERIES = 20_000  # of the gold set: longer runs are not read again for this
@@ -192,32 +191,3 @@ def _finding(scores: Scores, metric: Metric) -> int:
     """How many queries found a relevant document, by their values."""
     column = scores.values[metric.name] if isinstance(metric, RelevanceMetric) else []
     return sum(value is not None and value != metric.worst for value in column)
-
-
-def with_displacers(
-    moves: Sequence[Movement], now: Listings | None, before: Listings | None, rank_summaries: Mapping[str, RankSummary]
-) -> list[Movement]:
-    """The movements, each that lost documents with those that stand in the first k now and did not before.
-
-    Args:
-        moves: the movements that a report lists.
-        now: the run's lists; None where they cannot be read again, so that nothing is named.
-        before: the baseline's.
-        rank_summaries: the run's: an item that stands for a relevant document took no place from one.
-    """
-    if now is None or before is None:
-        return list(moves)
-    return [
-        replace(move, instead=_came(move, now, before, rank_summaries.get(move.query_id)))
-        if move.lost and move.query_id in now.by_query and move.query_id in before.by_query
-        else move
-        for move in moves
-    ]
-
-
-def _came(move: Movement, now: Listings, before: Listings, summary: RankSummary | None) -> list[str]:
-    new = now.by_query[move.query_id].ids[: move.k]
-    old = before.by_query[move.query_id].ids[: move.k]
-    known = {*old, *(document.id for document in move.documents)}
-    right = {*summary.ranks, *summary.repeats} if summary else set()
-    return [item for rank, item in enumerate(new, start=1) if item not in known and rank not in right][:NAMED]

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from rankgate.metrics.base import Cutoff, Metric, sees_below
+from rankgate.metrics.base import Metric
 from rankgate.metrics.gaps import gaps
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.gold_changes import GoldChanges
 from rankgate.model.report import JudgedValue
 from rankgate.model.scores import Scores
-from rankgate.model.values import TOLERANCE
-from rankgate.model.wording import count_text, telling_decimals, value_text
+from rankgate.model.wording import count_text, value_text
 
 if TYPE_CHECKING:
     from rankgate.criteria import Criteria
-
-OTHER_LENGTH = 2  # times: below, lists are about as long
 
 
 def absent_notes(scores: Scores, name: str) -> list[str]:
@@ -55,48 +52,10 @@ def notes_of(
         floors = any(gate.threshold is not None for gate in criteria.gates)
         what = "floors were judged, drops were not" if floors else "drops were not judged"
         return [*notes, f"There is no baseline yet: {what}."] if drops else notes
-    notes += absent_notes(baseline.scores, "the baseline")
-    if changes:
-        notes.append(gold_note(changes))
-    sees_all = any(metric.cutoff is Cutoff.WHOLE or sees_below(metric) for metric in criteria.metrics())
-    if not scores.listed and sees_all and baseline.run.cut:
-        notes.append(f"Lists of the baseline were cut at rank {baseline.run.depth}; those of the table may be longer.")
-    elif sees_all and (scores.cut or baseline.scores.cut or baseline.run.cut):
-        where = f"rank {baseline.run.depth}, the depth of the baseline, on both sides"
-        notes.append(f"To be compared, lists were cut at {where}{cut_text(criteria.metrics(), scores)}.")
-    longest = _longest_list(scores)
-    longest_before = _longest_list(baseline.scores)
-    if sees_all and max(longest, longest_before) >= OTHER_LENGTH * min(longest, longest_before) > 0:
-        lengths = f"up to {longest:,} results now, {longest_before:,} in the baseline"
-        notes.append(f"Lists have {lengths}; metrics of the whole list see that.")
-    return notes
+    from rankgate.diagnosis.baseline_notes import baseline_notes  # noqa: PLC0415 -- paid only where there is a baseline
 
-
-def _longest_list(scores: Scores) -> int:
-    return max((summary.retrieved or 0 for summary in scores.rank_summaries.values()), default=0)
-
-
-def cut_text(metrics: Sequence[Metric], *runs: Scores) -> str:
-    """What cutting the lists of a run makes of its values, after a semicolon; empty where it is no more than rounding.
-
-    Of several runs, the first that it changes is told.
-    """
-    texts: list[str] = []
-    for metric in metrics:
-        for scores in (each for each in runs if metric.name in each.uncut):
-            uncut_values = [value for value in scores.uncut_values(metric.name) if value is not None]
-            cut_values = [value for value in scores.values[metric.name] if value is not None]
-            if not (uncut_values and cut_values):
-                continue
-            uncut = metric.aggregate(uncut_values)
-            cut = metric.aggregate(cut_values)
-            if abs(uncut - cut) > TOLERANCE:
-                decimals = telling_decimals(uncut, cut, metric.unit)
-                uncut_text = value_text(uncut, metric.unit, decimals)
-                rest_text = value_text(cut, metric.unit, decimals)
-                texts.append(f"{metric.name} is {uncut_text} of the whole lists and {rest_text} of what is left")
-                break
-    return f"; {', '.join(texts)}" if texts else ""
+    absent = absent_notes(baseline.scores, "the baseline")
+    return [*notes, *absent, *baseline_notes(criteria, candidate, baseline, changes)]
 
 
 def untrusted_notes(criteria: Criteria, *, untrusted: bool) -> list[str]:
@@ -116,14 +75,6 @@ def stray_scores(candidate: ScoredRun) -> list[str]:
     stray = candidate.run.scored - known
     count = count_text(len(stray), "question of inputs.scores is", "questions of inputs.scores are")
     return [f"{count} absent from the run; `rankgate validate` names them."] if stray else []
-
-
-def gold_note(changes: GoldChanges) -> str:
-    """What became of the gold set since the baseline was accepted, in one sentence."""
-    named = {"added": changes.added, "removed": changes.removed, "relabelled": changes.relabelled}
-    counts = ", ".join(f"{count:,} {what}" for what, count in named.items() if count)
-    which = f" ({counts})" if counts else ""
-    return f"The gold set changed since the baseline was accepted{which}; both runs are scored with today's."
 
 
 def missing_notes(metrics: Sequence[Metric], scores: Scores, run: str = "the run") -> list[str]:

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from rankgate.criteria.inputs import Inputs
 from rankgate.diagnosis.causes import STALE
 from rankgate.diagnosis.differences import gold_differences, run_differences
+from rankgate.diagnosis.displaced import with_displacers
 from rankgate.diagnosis.gold_changes import gold_changes
-from rankgate.diagnosis.listings import with_displacers
 from rankgate.diagnosis.movements import most_telling
 from rankgate.gates.evaluation import Case, Evaluation
 from rankgate.gates.given_up import ScoredAnchor, given_up, in_steps, noted
 from rankgate.gates.lost_parts import unnamed_losses
 from rankgate.gates.results import BaselineFacts, Changes
-from rankgate.metrics.registry import packages_of
+from rankgate.metrics.plugins import packages_of
 from rankgate.model.conclusion import PartLoss
 from rankgate.model.differences import Difference
 from rankgate.model.gate_result import GateResult

@@ -125,12 +125,18 @@ def _split(text: str) -> Iterator[str]:
 
 
 def _family(text: str, stem: str, cutoff: str | None) -> registry.Meaning:
-    meaning = registry.find(stem)
+    meaning = registry.find(stem) or _of_a_package(stem)
     if meaning is not None:
         return meaning
     from rankgate.metrics.unknown_names import why_unknown  # noqa: PLC0415 -- paid only for a message
 
     raise UnknownMetricError(f"unknown metric {text!r}; {why_unknown(stem, cutoff)}")
+
+
+def _of_a_package(stem: str) -> registry.Meaning | None:
+    from rankgate.metrics.plugins import find_installed  # noqa: PLC0415 -- costs more than scoring a small gold set
+
+    return find_installed(stem)
 
 
 def _view(metric: BaseMetric, written: Mapping[str, str]) -> Metric:

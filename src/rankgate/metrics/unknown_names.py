@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 import re
 
-from rankgate.metrics import registry
 from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN
+from rankgate.metrics.plugins import knows_alone, words
 
 # What other tools compute and rankgate does not, by patterns of their names, each with what to write instead.
 ELSEWHERE: dict[str, str] = {
@@ -36,7 +36,7 @@ def why_unknown(stem: str, cutoff: str | None) -> str:
     else:
         meant = _meant(stem)
         what = f"did you mean {meant + at!r}?" if meant else "`rankgate metrics` lists them"
-    if registry.knows_alone():
+    if knows_alone():
         what += "; a metric of a package that no gate of the base uses counts once it is merged"
     return what
 
@@ -49,7 +49,7 @@ def elsewhere(stem: str) -> str | None:
 def _meant(stem: str) -> str | None:
     """What a word is mistyped from: nearly alike, its first letter and its digits the same: not `idcg`, not `mmr`."""
     digits = re.sub(r"\D", "", stem)
-    words = [*registry.words(), RERANK_GAIN, REWRITE_GAIN] if len(stem) > _SHORT else []
-    candidates = [word for word in words if word[0] == stem[0] and re.sub(r"\D", "", word) == digits]
+    known = [*words(), RERANK_GAIN, REWRITE_GAIN] if len(stem) > _SHORT else []
+    candidates = [word for word in known if word[0] == stem[0] and re.sub(r"\D", "", word) == digits]
     swapped = [word for word in candidates if sorted(word) == sorted(stem)]
     return next(iter(swapped or difflib.get_close_matches(stem, candidates, 1, 0.87)), None)
