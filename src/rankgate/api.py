@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from rankgate.check import check as judge
 from rankgate.criteria import InputFile
-from rankgate.criteria.inputs import Inputs
+from rankgate.criteria.inputs import Inputs, PullInputs
 from rankgate.criteria.model import parse_criteria
 from rankgate.criteria.runs import NamedRun, deepest_cutoff
 from rankgate.errors import bad_input, from_python, shown
@@ -89,7 +89,9 @@ def check(
     held.refuse_unequal(gold, run)
     held.refuse_unequal(gold, baseline, "baseline")
     inputs = Inputs(date=_day(date), gold=_file(gold, "gold"), run=_file(run, "run"), base=base)
-    inputs = replace(inputs, baseline=_file(baseline, "baseline"), branch=base and base_branch(os.environ))
+    inputs = replace(
+        inputs, baseline=_file(baseline, "baseline"), pull=PullInputs(branch=base and base_branch(os.environ))
+    )
     if isinstance(criteria, Mapping):
         inputs = replace(inputs, asked=parse_criteria(criteria))
     elif criteria is not None:

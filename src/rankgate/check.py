@@ -64,4 +64,4 @@ def judge(case: Case, progress: ReadProgress | None) -> Report:
         return report
     from rankgate.gates.details import with_details  # noqa: PLC0415 -- paid only where a page is asked for
 
-    return with_details(report, case.inputs, evaluation, changes.leading, case.inputs.details)
+    return with_details(report, case.inputs.details, evaluation, changes.leading)

@@ -58,7 +58,7 @@ from tests.repositories import commit, git
 from rankgate.baselines.directory import directory_store
 from rankgate.check import check
 from rankgate.cli import main
-from rankgate.criteria.inputs import Inputs
+from rankgate.criteria.inputs import Inputs, PullInputs
 from rankgate.errors import RankgateError
 from rankgate.model.question_text import TEXT_KEY, text_digest
 from rankgate.model.values import Verdict
@@ -1030,9 +1030,9 @@ def test_a_base_that_judges_otherwise_than_the_tip_of_its_branch_is_stale(
     write(name, text)()
     tip = commit()
     git("switch", "--quiet", "pull")
-    assert check(Inputs(date="2026-01-31", base=base, tip=harmless)).verdict is PASS
+    assert check(Inputs(date="2026-01-31", base=base, pull=PullInputs(tip=harmless))).verdict is PASS
     with pytest.raises(RankgateError, match=f"the merge commit is stale: the base branch has another {name} now; push"):
-        check(Inputs(date="2026-01-31", base=base, tip=tip))
+        check(Inputs(date="2026-01-31", base=base, pull=PullInputs(tip=tip)))
 
 
 # What a label lets through, and what is then said of the pull request's own files.

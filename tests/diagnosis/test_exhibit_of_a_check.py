@@ -14,7 +14,7 @@ from tests.scenario_calls import inputs_of
 
 from rankgate.check import check
 from rankgate.cli import main
-from rankgate.criteria.inputs import Inputs
+from rankgate.criteria.inputs import DetailInputs, Inputs
 from rankgate.diagnosis.by_tag import by_tag
 from rankgate.diagnosis.details import MAX_TAGS, MEASURES, MIN_QUERIES, details_of
 from rankgate.model.details import PanelRow, ReportDetails
@@ -55,7 +55,7 @@ def report(work: Path) -> Report:
             "gates:\n  - {name: recall@5, regression_max: 0.03}\n",
             encoding="utf-8",
         )
-        return check(Inputs(criteria=None, date="2026-01-31", details=10))
+        return check(Inputs(criteria=None, date="2026-01-31", details=DetailInputs(depth=10)))
 
 
 def scored(work: Path, gold: str, run: str, names: Sequence[str], capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def test_an_exhibit_changes_nothing_of_the_report(work: Path, report: Report, mo
 def test_a_base_that_judges_too_leaves_one_exhibit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A plain folder has no git; the pull request's own side is what is shown, so it is asked for once."""
     monkeypatch.chdir(inputs_of("fail", tmp_path))
-    details = details_in(check(Inputs(criteria=None, date="2026-01-31", details=3)))
+    details = details_in(check(Inputs(criteria=None, date="2026-01-31", details=DetailInputs(depth=3))))
     assert details.depth == 3
     assert [question.query_id for question in details.questions[:2]] == ["q1", "q2"]
 
@@ -165,7 +165,7 @@ def test_what_a_failing_segment_lost_comes_before_what_others_lost(
         "gates:\n- {name: recall@5, regression_max: 0.9, segments: [{by: lang, regression_max: 0.1}]}\n",
         encoding="utf-8",
     )
-    report = check(Inputs(criteria=None, date="2026-01-31", details=10))
+    report = check(Inputs(criteria=None, date="2026-01-31", details=DetailInputs(depth=10)))
     details = details_in(report)
     first = [details.questions[row].query_id for row in details.order[:31]]
     assert set(first[:30]) == lost - {"a0"}

@@ -112,9 +112,9 @@ def base_gate(inputs: Inputs, criteria: Criteria, trees: Trees) -> Gate:
     gold = read_gold(copy or named.path, named.format, named.map)
     gold = gold if supplied else replace(gold, name=trees.base.name(named.path))
     waivers = _waivers(criteria, trees.base, trees.base.name(criteria.inputs.waivers))
-    if inputs.tip:
+    if inputs.pull.tip:
         paths = [*_places(inputs), named.path, criteria.inputs.waivers, *filter(None, _traffic_paths(criteria))]
-        refuse_stale(trees, inputs.tip, paths)
+        refuse_stale(trees, inputs.pull.tip, paths)
     traffic = _traffic(inputs, criteria, trees.base, trees, criteria)
     return Gate(criteria=criteria, gold=gold, waivers=waivers, supplied=supplied, traffic=traffic)
 

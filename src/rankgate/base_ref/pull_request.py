@@ -71,7 +71,7 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
         """The worst of the reports by `cases`, with what the pull request changed of the gate."""
         by_base, by_head = self.both(reports)
         report = worst_of(by_base, by_head, self._about(by_base, by_head, reports.get("brought")))
-        notes = [*label_notes(self.inputs.labels, ACCEPT_CHANGE), *report.remarks.notes]
+        notes = [*label_notes(self.inputs.pull.labels, ACCEPT_CHANGE), *report.remarks.notes]
         report = replace(report, remarks=replace(report.remarks, notes=notes))
         report = with_other_code(_with_names(report, self.inputs, self.commits, self.trees))
         gate = self.commits.base or self.commits.head  # its own texts, where the base says nothing of them
@@ -136,7 +136,7 @@ def against_base(inputs: Inputs, ref: str) -> Iterator[PullRequest]:
     Raises:
         RankgateError: git cannot read the base, or the base is stale; the commit brings what a judge said.
     """
-    label = next((label for label in inputs.labels if label.name == ACCEPT_CHANGE), None)
+    label = next((label for label in inputs.pull.labels if label.name == ACCEPT_CHANGE), None)
     accepted = label is not None and label.standing == "counts"
     with trees_at(ref) as trees:
         commits = read_commits(inputs, trees, accepted=accepted)
@@ -198,7 +198,7 @@ def _head_case(
     if shared is None:
         return [Problem("the base's files cannot judge, and so nothing says which run to judge")]
     if criteria.judge is not None and shared.judge is None:
-        own_call = replace(own_call, awaits="merge")
+        own_call = replace(own_call, pull=replace(own_call.pull, awaits="merge"))
     if commits.base is not None:
         own_call = replace(own_call, older_gold=with_labels_of(commits.base.gold, head.gold))
     return _case(own_call, replace(head, criteria=criteria), shared)

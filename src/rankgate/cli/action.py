@@ -25,7 +25,7 @@ from rankgate.cli.comment import publishing, read_or_not_judged, say, token_of
 from rankgate.cli.options import today
 from rankgate.cli.signals import interrupted_once
 from rankgate.criteria import InputFile, find_criteria, load_criteria
-from rankgate.criteria.inputs import Inputs
+from rankgate.criteria.inputs import DetailInputs, Inputs, PullInputs
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.files.git import repository_around
 from rankgate.files.writing import write_atomic
@@ -202,9 +202,10 @@ def _judged(job: Job) -> Report:
         base, branch, tip = _base(job)
     except RankgateError as error:
         return not_judged(named, error.problems)
-    named, missing = _with_verdicts(job, replace(named, base=base, branch=branch, tip=tip))
-    page = {"details": SHOWN_ITEMS, "texts": True} if job.page else {}
-    report = judged(replace(named, labels=_labels(job, named) if base else (), **page))
+    named, missing = _with_verdicts(job, replace(named, base=base, pull=PullInputs(branch=branch, tip=tip)))
+    details = DetailInputs(depth=SHOWN_ITEMS, texts=True) if job.page else None
+    pull = replace(named.pull, labels=_labels(job, named) if base else ())
+    report = judged(replace(named, pull=pull, details=details))
     if named.verdicts:  # whose place is this job's; the artifact has them beside the run
         command = [word for word in report.provenance.command if word not in ("--verdicts", named.verdicts)]
         report = replace(report, provenance=replace(report.provenance, command=command))
@@ -217,7 +218,7 @@ def _with_verdicts(job: Job, inputs: Inputs) -> tuple[Inputs, str]:
     A job of a fork or Dependabot asks nobody: its answers wait for a maintainer.
     """
     if job.context.read_only and job.context.pull:
-        return replace(inputs, awaits="label"), ""
+        return replace(inputs, pull=replace(inputs.pull, awaits="label")), ""
     if job.store is None:
         return inputs, ""
     from rankgate.cli import judge  # paid only where answers are judged
@@ -284,7 +285,7 @@ def _labels(job: Job, named: Inputs) -> tuple[SetLabel, ...]:
         pull = context.pull or (pull_of(client, context.repository, int(queue["number"])) if queue else None)
         if pull is not None:
             base = repository_around(".").commit(named.base or "")
-            pull = replace(pull, base_sha=base, base_ref=named.branch or pull.base_ref)
+            pull = replace(pull, base_sha=base, base_ref=named.pull.branch or pull.base_ref)
             subject = _at_base(job).subject(pull, "HEAD", job.inputs.run or "")
             (job.directory / _JUDGED).write_text(subject.text)
             queued = context.pull is None

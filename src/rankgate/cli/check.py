@@ -15,7 +15,7 @@ from rankgate.cli.check_inputs import inputs_of
 from rankgate.cli.options import add_shared, make_parser
 from rankgate.cli.output import say_report
 from rankgate.cli.progress import reading_bar
-from rankgate.criteria.inputs import Inputs, Stores
+from rankgate.criteria.inputs import DetailInputs, Inputs, PullInputs, Stores
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.metrics.scored_run import ReadProgress
 from rankgate.model.report import Report, exit_code
@@ -122,7 +122,7 @@ def _judged(arguments: argparse.Namespace, *, page: bool) -> Report:
         raise bad_input("--corpus goes with -o FILE.html, which shows the texts")
     if arguments.traffic_limit is not None and not arguments.record:
         raise bad_input("--traffic-limit goes with --record, which asks the questions")
-    inputs = _inputs(arguments, SHOWN_ITEMS if page else None)
+    inputs = _inputs(arguments, page=page)
     recorded = True
     if arguments.record:
         from rankgate.cli.check_record import recording, succeeds
@@ -176,7 +176,7 @@ def _without_verdict(inputs: Inputs, error: Exception) -> Report:
     return not_judged(inputs, error.problems if isinstance(error, RankgateError) else [internal_error(error)])
 
 
-def _inputs(arguments: argparse.Namespace, details: int | None) -> Inputs:
+def _inputs(arguments: argparse.Namespace, *, page: bool) -> Inputs:
     inputs = inputs_of(arguments)
     branch = None
     labels: tuple[SetLabel, ...] = ()
@@ -185,8 +185,9 @@ def _inputs(arguments: argparse.Namespace, details: int | None) -> Inputs:
         raise bad_input("values per query go with --run where somebody trusted computed them, not --untrusted-run")
     if inputs.run and inputs.run.is_table and arguments.corpus is not None:
         raise bad_input("--corpus is for the lists that a page shows, and values per query have none")
-    if tables:
-        details = None  # of lists, which nobody knows
+    details = None
+    if page and not tables:  # which have no lists
+        details = DetailInputs(depth=SHOWN_ITEMS, texts=True, corpus=arguments.corpus)
     if arguments.base:
         from rankgate.forges.base_branch import base_branch
 
@@ -196,13 +197,9 @@ def _inputs(arguments: argparse.Namespace, details: int | None) -> Inputs:
     return replace(
         inputs,
         base=arguments.base,
-        branch=branch,
+        pull=PullInputs(branch=branch, labels=labels, awaits=arguments.awaits),
         untrusted_run=arguments.untrusted_run,
-        labels=labels,
         stores=Stores(arguments.baseline_copy),
         details=details,
-        texts=details is not None,
-        corpus=arguments.corpus,
         verdicts=arguments.verdicts,
-        awaits=arguments.awaits,
     )

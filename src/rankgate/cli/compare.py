@@ -18,7 +18,7 @@ from rankgate.cli.options import add_shared, add_store, make_parser
 from rankgate.cli.output import as_json, say
 from rankgate.cli.progress import reading_bar
 from rankgate.criteria import InputFile
-from rankgate.criteria.inputs import Inputs, gold_of
+from rankgate.criteria.inputs import DetailInputs, gold_of
 from rankgate.criteria.runs import NamedRun, deepest_cutoff
 from rankgate.diagnosis.baseline_notes import cut_text
 from rankgate.diagnosis.by_tag import by_tag
@@ -180,7 +180,7 @@ def _report(
         ),
     )
     evaluation = Evaluation(gold=gold, plan=plan, run=after, baseline=before)
-    return with_details(report, Inputs(date="", texts=True), evaluation, leading, SHOWN_ITEMS)
+    return with_details(report, DetailInputs(depth=SHOWN_ITEMS, texts=True), evaluation, leading)
 
 
 def _summary(metric: Metric, pairs: Compared) -> str:

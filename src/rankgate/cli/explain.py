@@ -17,6 +17,7 @@ from rankgate.cli.inputs import metrics_of
 from rankgate.cli.options import add_shared, make_parser
 from rankgate.cli.output import as_json, complain, say
 from rankgate.cli.progress import reading_bar
+from rankgate.criteria.inputs import DetailInputs
 from rankgate.diagnosis.lexical import Lexical, LexicalIndex
 from rankgate.diagnosis.misses import explain_misses, explain_query
 from rankgate.errors import RankgateError, bad_input, did_you_mean, shown
@@ -83,8 +84,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _report(arguments: argparse.Namespace) -> Report:
     """The report that is explained, with all that it shows of single questions."""
     depth = _depth(arguments)
-    details = max(depth, _MISSES_DEPTH) if arguments.query is None else depth
-    inputs = replace(inputs_of(arguments), details=details, leading=_leading(arguments))
+    if arguments.query is None:
+        depth = max(depth, _MISSES_DEPTH)
+    inputs = replace(inputs_of(arguments), details=DetailInputs(depth=depth, leading=_leading(arguments)))
     with reading_bar() as progress:
         return check(inputs, progress=progress)
 

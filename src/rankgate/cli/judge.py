@@ -20,7 +20,7 @@ from rankgate.cli.judge_calibrate import DESCRIPTION, calibrate
 from rankgate.cli.judge_labels import add_actions, named_files, next_line, run_action
 from rankgate.cli.options import add_shared, make_parser, today
 from rankgate.cli.output import as_json, say
-from rankgate.criteria.inputs import Inputs, Stores, gold_of
+from rankgate.criteria.inputs import Inputs, PullInputs, Stores, gold_of
 from rankgate.criteria.judge_block import KEY_VARIABLE
 from rankgate.criteria.runs import candidate_run, runs_of
 from rankgate.errors import bad_input, redacted
@@ -231,7 +231,7 @@ def _job(arguments: argparse.Namespace, to_judge: ToJudge) -> tuple[list[str], J
         run=to_judge.run,
         baseline=None if arguments.base else arguments.baseline,
         base=arguments.base,
-        branch=base_branch(os.environ) if arguments.base else None,
+        pull=PullInputs(branch=base_branch(os.environ) if arguments.base else None),
         untrusted_run=arguments.untrusted_run,
         stores=Stores(arguments.baseline_copy),
     )

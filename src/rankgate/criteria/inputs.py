@@ -49,20 +49,41 @@ class Stores:
         return self._opened[file]
 
 
+class PullInputs(msgspec.Struct, frozen=True, kw_only=True):
+    """What the job knows of the pull request.
+
+    `branch` is the base branch where `Inputs.base` does not name it, as in Actions, where that is a sha; `tip` is the
+    commit that it is at now. `labels` stand on the pull request; they count only with a base. `awaits` is what has to
+    come before the judge is asked about answers that lack its word.
+    """
+
+    branch: str | None = None
+    tip: str | None = None
+    labels: tuple[SetLabel, ...] = ()
+    awaits: Awaited | None = None
+
+
+class DetailInputs(msgspec.Struct, frozen=True, kw_only=True):
+    """What pages show beyond the report: so many items of each ranking, and whether with their texts.
+
+    Texts are of the runs or of the `corpus`; `leading` is the metric whose changes are listed.
+    """
+
+    depth: int
+    texts: bool = False
+    corpus: str | None = None
+    leading: Metric | None = None
+
+
 class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     """What the caller names; `date` is the only clock.
 
     Criteria that are None are looked for in the usual places, unless they are `asked` without a file; any other file
     that is None comes from `inputs:` in them.
-    `base` names the commit by which the run is judged as well; None for none. `branch` is the base branch where `base`
-    does not name it, as in Actions, where that is a sha; `tip` is the commit that it is at now. With `untrusted_run`
-    the run is read as hostile data. With `without_baseline` it is compared with nothing, whatever the criteria name.
-    With `verdict_alone` no list is read again for what a report says beside its verdict.
-    `older_gold` has the labels by which the accepted run is scored where it has none of the gold set's ids.
-    `labels` stand on the pull request; they count only with a base. `details` asks for what pages show beyond the
-    report, with so many items of each ranking, and `texts` for what these say, by the runs or by the `corpus`;
-    `leading` is the metric whose changes are listed. `verdicts` is the file of what a judge said of answers, and
-    `awaits` what has to come before the judge is asked about those that lack its word.
+    `base` names the commit by which the run is judged as well; None for none. With `untrusted_run` the run is read as
+    hostile data. With `without_baseline` it is compared with nothing, whatever the criteria name. With `verdict_alone`
+    no list is read again for what a report says beside its verdict. `older_gold` has the labels by which the accepted
+    run is scored where it has none of the gold set's ids. `verdicts` is the file of what a judge said of answers.
     """
 
     date: str
@@ -72,19 +93,13 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     run: InputFile | None = None
     baseline: InputFile | None = None
     base: str | None = None
-    branch: str | None = None
-    tip: str | None = None
+    pull: PullInputs = PullInputs()
     untrusted_run: bool = False
     without_baseline: bool = False
     verdict_alone: bool = False
     older_gold: Gold | None = None
-    labels: tuple[SetLabel, ...] = ()
-    details: int | None = None
-    texts: bool = False
-    corpus: str | None = None
-    leading: Metric | None = None
+    details: DetailInputs | None = None
     verdicts: str | None = None
-    awaits: Awaited | None = None
     stores: Stores = msgspec.field(default_factory=Stores)
 
     @property

@@ -176,7 +176,7 @@ def accepted_run(inputs: Inputs, criteria: Criteria, *, deepest: int = 0) -> Acc
         return AcceptedRun(file=None)
     from rankgate.baselines.base import Where  # noqa: PLC0415 -- paid only where a baseline is named
 
-    branch = inputs.branch or (inputs.base.removeprefix("origin/") if inputs.base else None)
+    branch = inputs.pull.branch or (inputs.base.removeprefix("origin/") if inputs.base else None)
     return AcceptedRun(
         file=file,
         criteria=criteria,

@@ -49,7 +49,8 @@ def command_of(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baselin
         command += [f"--{flag}", f"{named.format}:{typed}" if named and named.format else typed]
     command += ["--untrusted-run"] if inputs.untrusted_run else []
     command += ["--verdicts", inputs.verdicts] if inputs.verdicts else []
-    command += ["--corpus", inputs.corpus, "-o", "report.html"] if inputs.corpus else []
+    corpus = inputs.details.corpus if inputs.details else None
+    command += ["--corpus", corpus, "-o", "report.html"] if corpus else []
     store = None if inputs.baseline else criteria.inputs.baseline
     described = store and (store.format or store.map)
     if baseline is None or described:

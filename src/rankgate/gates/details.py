@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from msgspec.structs import replace
 
-from rankgate.criteria.inputs import Inputs
+from rankgate.criteria.inputs import DetailInputs
 from rankgate.criteria.rereading import texts_of
 from rankgate.diagnosis.details import details_of
 from rankgate.diagnosis.worst_first import worst_rows
@@ -17,15 +17,15 @@ from rankgate.model.details import TEXTS_OF
 from rankgate.model.report import Report
 
 
-def with_details(report: Report, inputs: Inputs, evaluation: Evaluation, leading: Metric | None, depth: int) -> Report:
-    """The report with what pages show beyond it, so many items of each ranking.
+def with_details(report: Report, inputs: DetailInputs, evaluation: Evaluation, leading: Metric | None) -> Report:
+    """The report with what pages show beyond it.
 
     The plan had to read `SHOWN` as well; `leading` is the metric whose changes are listed. A text that one run does not
     state is the corpus's or the other's.
     """
     scores, baseline_scores = evaluation.scores, evaluation.baseline_scores
     measured = (evaluation.gold, evaluation.plan.metrics, leading, report.measured.segments, scores, baseline_scores)
-    details = details_of(*measured, depth=depth, named=inputs.leading is not None, gates=report.gates)
+    details = details_of(*measured, depth=inputs.depth, named=inputs.leading is not None, gates=report.gates)
     details = replace(details, order=worst_rows(details, violated_segments(report.gates)))
     if inputs.texts:
         worst = [details.questions[row] for row in details.order[:TEXTS_OF]]

@@ -24,12 +24,12 @@ def plan_with(plan: Plan, inputs: Inputs) -> Plan:
         from rankgate.metrics.lines import GivenRate  # noqa: PLC0415 -- paid only where answers are judged
 
         metrics.setdefault(GivenRate.key, GivenRate())
-    if inputs.leading:
-        metrics.setdefault(inputs.leading.name, inputs.leading)
-    metrics_asked = [*metrics.values()]
-    if inputs.details is None:
-        return replace(plan, metrics=metrics_asked)
-    return with_shown(replace(plan, metrics=metrics_asked), inputs.details)
+    details = inputs.details
+    if details is None:
+        return replace(plan, metrics=[*metrics.values()])
+    if details.leading:
+        metrics.setdefault(details.leading.name, details.leading)
+    return with_shown(replace(plan, metrics=[*metrics.values()]), details.depth)
 
 
 def with_shown(plan: Plan, depth: int) -> Plan:

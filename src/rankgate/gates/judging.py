@@ -44,7 +44,8 @@ def fell_by_a_pool(evaluation: Evaluation, results: Sequence[GateResult]) -> boo
 def judge_all(case: Case, evaluation: Evaluation) -> list[GateResult]:
     """A result for every gate, in order, each followed by those of its segments."""
     scores, baseline_scores = evaluation.scores, evaluation.baseline_scores
-    return judge_scores(case.criteria, evaluation.gold, scores, baseline_scores, case.inputs.awaits, evaluation.judges)
+    awaits = case.inputs.pull.awaits
+    return judge_scores(case.criteria, evaluation.gold, scores, baseline_scores, awaits, evaluation.judges)
 
 
 def judge_scores(

@@ -73,7 +73,10 @@ class WaivedResults(msgspec.Struct, frozen=True, kw_only=True):
 
 def changes_of(case: Case, evaluation: Evaluation, results: Sequence[GateResult]) -> Changes:
     """What changed; the metric whose changes are listed is the caller's, else that of the first gate violated."""
-    leading = case.inputs.leading or leading_metric(case.criteria.gates, overall_results(results))
+    details = case.inputs.details
+    leading = details.leading if details else None
+    if leading is None:
+        leading = leading_metric(case.criteria.gates, overall_results(results))
     lists = RunLists(evaluation.gold, evaluation.plan, evaluation.run, evaluation.baseline)
     return Changes(
         leading=leading,
