@@ -13,7 +13,9 @@ from rankgate.readers.base import Run, through
 
 
 def without_own(run: Run, how: Matching) -> Run:
-    """The run without results whose id, or document, is the question's."""
+    """The run as it is, or where `how` excludes them without results whose id, or document, is the question's."""
+    if not how.exclude_query_id:
+        return run
     return through(run, partial(map, partial(_dropped, how=how)))
 
 
