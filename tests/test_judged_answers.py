@@ -216,6 +216,16 @@ def test_what_could_not_be_judged_counts_as_wrong(lost: int, threshold: str, ver
         assert "with 1 missing value at its worst it is 99.0%" in out
 
 
+def test_a_pass_says_which_answers_nobody_was_asked_about(project: Project) -> None:
+    project.run("run.jsonl", right)
+    project.judge("run.jsonl", "base.jsonl")
+    *known, _ = read_verdicts(verdicts_beside("run.jsonl")).values()
+    project.keep(known)
+    _, gates, out = project.check("--all")
+    assert (gates["faithfulness"]["verdict"], gates["faithfulness"]["n"]) == ("pass", COUNT - 1)
+    assert "1 of 100 answers could not be judged (1 not asked yet); with all of them wrong faithfulness is 99.0%" in out
+
+
 def test_verdicts_that_came_with_an_untrusted_run_are_ignored(project: Project) -> None:
     project.run("run.jsonl", right)
     project.judge("run.jsonl", "base.jsonl")

@@ -9,7 +9,7 @@ from rankgate.model.answers import Entailment, UnjudgedKind, VerdictKind
 from rankgate.model.gate_result import GateResult
 from rankgate.model.judge_words import UNJUDGED_WORDS, advisory_text, limits_text
 from rankgate.model.report import BaselineSource, Report
-from rankgate.model.values import Unit
+from rankgate.model.values import Unit, Verdict
 from rankgate.model.wording import count_text, delta_points_text, delta_text, value_text
 from rankgate.renderers.escape import Spell
 
@@ -51,7 +51,8 @@ def answer_lines(report: Report, spell: Spell) -> list[str]:
         lines.append(f"Answers that assert nothing: {change}; {counts}.")
     failed: dict[str, list[str]] = {}  # gates may fail at the same answers
     for gate in report.gates:
-        if (lack := gate.no_verdicts) and lack.kinds.keys() != {UnjudgedKind.NO_VERDICT}:
+        lack = gate.no_verdicts  # where nobody was asked, a gate that does not pass says so itself
+        if lack and (gate.verdict is Verdict.PASS or lack.kinds.keys() != {UnjudgedKind.NO_VERDICT}):
             why = ", ".join(f"{count:,} {UNJUDGED_WORDS[kind]}" for kind, count in lack.kinds.items())
             sentence = f"{lack.count:,} of {count_text(lack.among, 'answer')} could not be judged ({why})"
             failed.setdefault(sentence, []).append(f"{gate.metric} is {value_text(lack.at_worst, gate.unit)}")
