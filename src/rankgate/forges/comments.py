@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from http import HTTPStatus
 from typing import Any, Literal
 
 import msgspec
 
 from rankgate.errors import bad_input
-from rankgate.forges.client import Client, LostResponseError
+from rankgate.forges.client import Client, ForgeError, LostResponseError
 from rankgate.forges.pulls import pull_of
 from rankgate.model.values import Verdict
 
@@ -99,6 +100,15 @@ class PullThread(msgspec.Struct, frozen=True):
             if user.get("login") == self.login and user.get("type") == kind:
                 yield item["id"], item.get("body") or ""
 
+    def ran(self, mark: Mark) -> bool:
+        """Whether there is the run that a mark names, as far as GitHub says: whoever may post as us can invent one."""
+        try:
+            run = self.client.get(f"/repos/{self.repository}/actions/runs/{mark.run}")
+        except ForgeError as error:
+            return error.status != HTTPStatus.NOT_FOUND
+        attempts: int = run["run_attempt"]
+        return mark.attempt <= attempts
+
     def post(self, body: str) -> None:
         """A new comment."""
         self.client.send("POST", f"/repos/{self.repository}/issues/{self.pull}/comments", {"body": body})
@@ -129,7 +139,7 @@ def upsert(thread: PullThread, mark: Mark, text: str, *, fresh: bool, first: boo
         if done == "unchanged" and thread.head() != mark.sha:
             return "outdated"
         comments = ours(thread, mark.gate)
-        if any(comment.mark.newer_than(mark) for comment in comments):
+        if any(comment.mark.newer_than(mark) and thread.ran(comment.mark) for comment in comments):
             _withdraw(thread, comments, mark)
             return "outdated"
         if [comment.body for comment in comments] == [body]:
