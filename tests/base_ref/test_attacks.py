@@ -107,6 +107,16 @@ def scores(file: str, value: float) -> Act:
     return write(file, "\n".join(["qid,f", *(f"{query},{value}" for query in QUERIES)]))
 
 
+def timed(milliseconds: int) -> Act:
+    """A run that finds everything, and takes so long."""
+
+    def act() -> None:
+        write_run(Path("run.jsonl"))
+        replace_in("run.jsonl", '{"query_id"', f'{{"latency_ms": {milliseconds}, "query_id"')
+
+    return act
+
+
 def acceptance(number: int, *, anchor: dict[str, object] | None = None, **changed: object) -> Act:
     """The first acceptance written with other words, in its place or as another; `anchor` is of itself, and more."""
 
@@ -384,6 +394,15 @@ ATTACKS: dict[str, Change] = {
         all_of(
             edit("baseline: baseline", "baseline: accepted.ndjson"),
             tracked(run(file="accepted.ndjson"), "accepted.ndjson"),
+        ),
+        right=True,
+    ),
+    "accept the lists of the run with slower times": Change(
+        all_of(timed(900), accepted("slower"), timed(100)),
+        FAIL,
+        POOR,
+        all_of(
+            edit("gates:\n", "gates:\n  - {name: latency_p95, regression_max: 50}\n"), timed(100), accepted("timed")
         ),
         right=True,
     ),

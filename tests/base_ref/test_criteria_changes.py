@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from tests.renderers.page import Page
 from tests.rows import each_row
 
-from rankgate.base_ref.changes import gate_changes, key_changes, traffic_changes
+from rankgate.base_ref.changes import gate_changes, key_changes, query_changes, traffic_changes
 from rankgate.criteria import (
     BaselinePolicy,
     Criteria,
@@ -36,7 +36,7 @@ from rankgate.model.base_ref import BaseSide, GateChange, KeyChange, WaiverChang
 from rankgate.model.base_words import warnings_of
 from rankgate.model.report import Provenance, Report
 from rankgate.model.traffic_lists import TrafficFiles, TrafficLabel, TrafficQuestion
-from rankgate.model.values import Verdict
+from rankgate.model.values import Gold, Sample, Verdict
 from rankgate.renderers.base_changes import changes
 from rankgate.renderers.escape import code, quoted
 
@@ -263,6 +263,12 @@ def test_traffic_that_is_named_no_longer_warns(key: str) -> None:
     assert [weakens for weakens, _ in told(criteria(ONE), named)] == [False]
     assert [weakens for weakens, _ in told(named, other)] == [False]
     assert [weakens for weakens, _ in told(named, criteria(ONE))] == [True]
+
+
+def test_a_milder_limit_alone_brings_no_questions() -> None:
+    gold = Gold(name="gold.yaml", format="samples", samples={"q1": Sample(query_id="q1", gains={"a": 1.0})})
+    milder = criteria(ONE.replace("0.5", "0.1"))
+    assert query_changes(gold, gold, criteria(ONE), milder) is None
 
 
 QUESTION = TrafficQuestion(query_id="t1", question="late?", count=3.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +16,7 @@ from rankgate.base_ref.files import Trees
 from rankgate.baselines import is_remote
 from rankgate.baselines.acceptances import anchor_of
 from rankgate.baselines.directory import directory_store, holds_acceptance
+from rankgate.baselines.packing import kept_line
 from rankgate.baselines.places import FOLDERS
 from rankgate.baselines.records import Record
 from rankgate.criteria import Criteria, InputFile
@@ -23,7 +25,7 @@ from rankgate.criteria.runs import RunFile
 from rankgate.errors import RankgateError
 from rankgate.files.git import GitError
 from rankgate.model.lineage import AnchorMark
-from rankgate.model.values import Gold, Ranking
+from rankgate.model.values import Gold, Ranking, RunField
 from rankgate.readers.source import STDIN, is_spread, shown_path
 
 BaselineChange = Literal["added", "deleted", "replaced"]
@@ -101,7 +103,7 @@ class StoredLists(NamedTuple):
     questions: Collection[str]
 
 
-def stored_lists(stored: InputFile | None, gold: Gold) -> StoredLists | None:
+def stored_lists(stored: InputFile | None, gold: Gold, needs: frozenset[RunField] = frozenset()) -> StoredLists | None:
     """The lists of a stored run that answer a gold set; None where it cannot be read, which is said where it is judged.
 
     A stored line that states another text than the gold set has answers nothing, as in a run.
@@ -109,7 +111,7 @@ def stored_lists(stored: InputFile | None, gold: Gold) -> StoredLists | None:
     if stored is None or stored.is_table or not Path(stored.path).exists():
         return None
     try:
-        opened = RunFile(file=replace(stored, stored=True), gold=gold).open(frozenset())
+        opened = RunFile(file=replace(stored, stored=True), gold=gold.by_id).open(needs)
         questions = (opened.gold and opened.gold.judged) or ()
         return StoredLists(digests(opened.rankings, opened.depth), opened.depth, questions)
     except RankgateError:
@@ -117,9 +119,12 @@ def stored_lists(stored: InputFile | None, gold: Gold) -> StoredLists | None:
 
 
 def digests(rankings: Iterable[Ranking], depth: int | None) -> dict[str, int]:
-    """A number for each list, by question; there may be millions."""
-    encode = msgspec.json.Encoder().encode
-    return {each.query_id: int.from_bytes(hashlib.sha256(encode(each.ids[:depth])).digest()[:8]) for each in rankings}
+    """A number for each list and what was read beside it, by question; there may be millions."""
+    encode = msgspec.json.Encoder(order="sorted").encode
+    most = sys.maxsize if depth is None else depth
+    return {
+        each.query_id: int.from_bytes(hashlib.sha256(encode(kept_line(each, most))).digest()[:8]) for each in rankings
+    }
 
 
 def _is_baseline(file: InputFile) -> bool:

@@ -18,8 +18,9 @@ from rankgate.criteria.runs import RunFile
 from rankgate.errors import RankgateError
 from rankgate.model.base_ref import LogChange
 from rankgate.model.lineage import AnchorMark
-from rankgate.model.values import Gold, Ranking
+from rankgate.model.values import FROM_MATCH, Gold, Ranking, RunField
 
+_NOT_OF_LINES = FROM_MATCH | {RunField.VERDICTS}
 HALF = 0.5  # of the questions that a baseline has to have
 
 
@@ -57,7 +58,7 @@ def brought_baseline(inputs: Inputs, commits: Commits, trees: Trees) -> BroughtB
     if stored is not None:
         covered = sum(query_id in stored.digests or query_id in stored.questions for query_id in base.gold.samples)
         about = replace(about, short=covered < HALF * len(base.gold.samples))
-        if is_run(brought, shared.inputs.run, inputs, head.gold):
+        if is_run(brought, shared.inputs.run, inputs, head.gold, base.criteria.plan().needs - _NOT_OF_LINES):
             return about
     return replace(about, run=replace(brought, stored=True))
 
@@ -73,10 +74,19 @@ def log_change(brought: BroughtBaseline, noted: AnchorMark | None) -> LogChange 
     return None if own in known else "anchor"
 
 
-def is_run(stored: InputFile | None, run: InputFile | None, inputs: Inputs, gold: Gold) -> bool:
-    """Whether a stored run has the rankings that are judged, to the depth of that, for the questions of a gold set."""
-    lists = stored_lists(stored, gold)
-    rankings = rankings_of(run, inputs, gold) if lists else None
+def is_run(
+    stored: InputFile | None,
+    run: InputFile | None,
+    inputs: Inputs,
+    gold: Gold,
+    needs: frozenset[RunField] = frozenset(),
+) -> bool:
+    """Whether a stored run has the rankings that are judged, to the depth of that, for the questions of a gold set.
+
+    And the values that are needed beside them: a baseline that was slower would let later runs be so.
+    """
+    lists = stored_lists(stored, gold, needs)
+    rankings = rankings_of(run, inputs, gold, needs) if lists else None
     if lists is None or rankings is None:
         return False
     both = (lists.digests, digests(rankings, lists.depth))
@@ -84,11 +94,13 @@ def is_run(stored: InputFile | None, run: InputFile | None, inputs: Inputs, gold
     return same == other
 
 
-def rankings_of(run: InputFile | None, inputs: Inputs, gold: Gold) -> Iterable[Ranking] | None:
+def rankings_of(
+    run: InputFile | None, inputs: Inputs, gold: Gold, needs: frozenset[RunField] = frozenset()
+) -> Iterable[Ranking] | None:
     """The run's lists for a gold set, read again; None of values in their place, or where they cannot be read."""
     if run is None or run.is_table or not Path(run.path).is_file():
         return None
     try:
-        return list(RunFile(file=run, untrusted=inputs.untrusted_run, gold=gold).open(frozenset()).rankings)
+        return list(RunFile(file=run, untrusted=inputs.untrusted_run, gold=gold).open(needs).rankings)
     except RankgateError:  # what is wrong with the run is said where it is judged
         return None

@@ -309,7 +309,8 @@ def _diluted(criteria: Criteria, limits: Criteria, before: Gold, after: Gold) ->
         grown = {part.segment: part for part in _parts(now[gate.name], after)} if gate.name in now else {}
         for part in _parts(gate, before):
             new = grown.get(part.segment, part)
-            if any(was and more >= DILUTED * was for was, more in zip(part.allowed, new.allowed, strict=True)):
+            pairs = zip(part.allowed, new.allowed, strict=True)
+            if new.questions > part.questions and any(was and more >= DILUTED * was for was, more in pairs):
                 return Grown(segment=part.segment, before=part.questions, after=new.questions)
     return None
 

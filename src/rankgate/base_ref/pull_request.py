@@ -155,7 +155,8 @@ def against_base(inputs: Inputs, ref: str) -> Iterator[PullRequest]:
             cases["head"] = head
         if base is not None and shared is not None and brought.run is not None:
             files = shared.inputs.model_copy(update={"run": brought.run})
-            only_verdict = replace(_without_files(inputs), details=None, untrusted_run=False)
+            verdicts = _verdicts_of(inputs, shared)
+            only_verdict = replace(_without_files(inputs), details=None, untrusted_run=False, verdicts=verdicts)
             cases["brought"] = _case(only_verdict, base, shared.model_copy(update={"inputs": files}))
         yield PullRequest(
             inputs=inputs,
@@ -166,6 +167,15 @@ def against_base(inputs: Inputs, ref: str) -> Iterator[PullRequest]:
             cases=cases,
             head_problems=[] if isinstance(head, Case) else head,
         )
+
+
+def _verdicts_of(inputs: Inputs, shared: Criteria) -> str | None:
+    """What the job's judge said: of a run that is brought as a baseline, too, whatever that says itself."""
+    if shared.judge is None or inputs.untrusted_run:
+        return inputs.verdicts
+    from rankgate.judge.runs import verdicts_file  # noqa: PLC0415 -- paid only where answers are judged
+
+    return verdicts_file(shared.inputs.run, inputs.verdicts)
 
 
 def _without_files(inputs: Inputs) -> Inputs:

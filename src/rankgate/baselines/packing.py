@@ -73,7 +73,7 @@ def pack(rankings: Iterable[Ranking], *, source: str, depth: int = DEFAULT_DEPTH
     kept: set[str] = set()
     queries = of_gold = cut = answers = verdicts = traffic = 0
     for ranking in rankings:
-        entry = _of_traffic(ranking, depth) if ranking.traffic else _kept(ranking, depth)
+        entry = _of_traffic(ranking, depth) if ranking.traffic else kept_line(ranking, depth)
         kept.update(entry)
         if details := ranking.details:
             answers += details.generated is not None
@@ -208,7 +208,7 @@ def _of_traffic(ranking: Ranking, depth: int) -> dict[str, Any]:
     }
 
 
-def _kept(ranking: Ranking, depth: int) -> dict[str, Any]:
+def kept_line(ranking: Ranking, depth: int) -> dict[str, Any]:
     """The line of a ranking, as a run writes it; what it does not state is left out."""
     details = ranking.details
     if details is None:
