@@ -21,7 +21,7 @@ gates:
 """
 LOST = "{name: recall@5, regression_max: 0.05, max_lost_queries: 1}"
 FLOOR = "{name: recall@5, threshold: 0.95}"
-MISS, EMPTY, LOWER, REWORDED = "miss", "empty", "lower", "reworded"
+MISS, EMPTY, LOWER, REWORDED, ABSENT = "miss", "empty", "lower", "reworded", "absent"
 Lists = Mapping[int, str]
 
 
@@ -41,7 +41,8 @@ def look_first(now: Lists, before: Lists, gate: str, *, rising: bool = False, ev
     Path("gold.csv").write_text("\n".join(["id,question,document,lang", *rows]))
     scores = [place / 10 for place in range(10)] if rising else []
     for name, states in (("run", now), ("baseline", before)):
-        lines = [listed(row, states.get(row), scores if name == "run" else ()) for row in range(QUESTIONS)]
+        present = [row for row in range(QUESTIONS) if states.get(row) != ABSENT]
+        lines = [listed(row, states.get(row), scores if name == "run" else ()) for row in present]
         Path(f"{name}.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     Path("ship-criteria.yaml").write_text(CRITERIA.format(evidence=evidence, gate=gate))
     main(["check", "-o", "report.json"])
@@ -83,6 +84,21 @@ def look_first(now: Lists, before: Lists, gate: str, *, rising: bool = False, ev
             "of the 3 questions that got worse 1 returns no results now, 1 is not answered: the run states no text, or "
             "another one, in its line, 1 has lost a relevant document from the list",
             id="what is not answered is no list without a result",
+        ),
+        pytest.param(
+            {13: EMPTY, 14: ABSENT, 15: MISS},
+            {},
+            LOST,
+            "of the 3 questions that got worse 1 returns no results now, 1 is absent from the run, 1 has lost a "
+            "relevant document from the list",
+            id="what has no line is no list without a result",
+        ),
+        pytest.param(
+            dict.fromkeys((13, 14, 15), ABSENT),
+            {},
+            LOST,
+            "all 3 questions that got worse are absent from the run",
+            id="none has a line",
         ),
         pytest.param(
             {row: EMPTY if row == 0 else MISS for row in range(9)},

@@ -66,9 +66,9 @@ def gate(
     return gate_result(**{**row, **more})
 
 
-def asked(total: int, *, new: int = 0) -> Queries:
+def asked(total: int, *, missing: int = 0, new: int = 0) -> Queries:
     return Queries(
-        total=total, scored=total, no_relevant=0, missing=0, missing_ids=[], unjudged=0, duplicates=0, new=new
+        total=total, scored=total, no_relevant=0, missing=missing, missing_ids=[], unjudged=0, duplicates=0, new=new
     )
 
 
@@ -93,6 +93,7 @@ SLOWER = replace(
     limit=50.0, steps=1, with_run=True,
 )  # fmt: skip
 
+CUT_SHORT = asked(300, missing=12)
 EMPTY_TAGS = {"lang:th": (25, 25), "lang:de": (20, 20), "topic:visa": (23, 23)}
 
 
@@ -215,6 +216,17 @@ EMPTY_TAGS = {"lang:th": (25, 25), "lang:de": (20, 20), "topic:visa": (23, 23)}
             "Unproven: recall@5 stays at 90.0%, but with 300 questions a loss of up to 3.0 points is not excluded; 1.0 "
             "is allowed.",
             id="one point is allowed",
+        ),
+        pytest.param(
+            report(gate(drop=None, floor=0.8, before=None), queries=CUT_SHORT), "pass", PASS,
+            "Floors only: recall@5 is 90.0%, floor 80.0% (300 questions); no gate that blocks limits a drop of all "
+            "questions. 12 questions are absent from the run.",
+            id="a run that ended early",
+        ),
+        pytest.param(
+            report(gate(WARN, before=None, now=0.9, floor=0.8), queries=CUT_SHORT), "no_baseline", WARN,
+            "Nothing to compare with yet: recall@5 is 90.0%, floor 80.0%. 12 questions are absent from the run.",
+            id="a first run that ended early",
         ),
         pytest.param(
             report(gate(before=0.9, now=0.9, ci=(-0.0303, 0.0303), n=200)), "pass", PASS,

@@ -131,6 +131,11 @@ def test_a_warning_that_the_first_line_holds_is_said_once() -> None:
     assert render_terminal(with_conclusion(warned)).count("ids are stale") == 1
 
 
+def test_an_interval_has_the_decimals_of_its_change() -> None:
+    gate = changed(RECALL, delta=-0.001, delta_ci=(-0.0019, -0.0003), regression_max=0.0005)
+    assert "−0.10 pp  −0.19 to −0.03  " in render_terminal(with_keys(REPORT, gates=[gate]))
+
+
 def test_warnings_without_room_are_counted() -> None:
     warned = with_conclusion(with_keys(REPORT, warnings=[f"warning {number}" for number in range(4)]))
     assert "; 2 more warnings; --all shows them" in render_terminal(warned)

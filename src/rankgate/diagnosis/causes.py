@@ -60,13 +60,14 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     `samples` are the gold queries for which both runs have a value, in the order of the gold; `worse` those of them
     that got worse, with what became of their relevant documents. `FINE`: none left the first k, so that they moved
     within it, or the metric sees something else. `unasked` are those of them whose line in the run states no text, or
-    another one. `proven` says whether the interval of the change excludes zero.
+    another one, `absent` those that have no line there. `proven` says whether the interval of the change excludes zero.
     """
 
     metric: Metric
     samples: Sequence[Sample]
     worse: Mapping[str, Cause]
     unasked: frozenset[str] = frozenset()
+    absent: frozenset[str] = frozenset()
     proven: bool
 
 
@@ -91,7 +92,8 @@ def case_of(gate: GateResult, metric: Metric, gold: Gold, candidate: Scores, bas
             worse[sample.query_id] = fate_of(moved, first_k(metric, old.k), no_result=not (new and new.retrieved))
     proven = metric.direction.certain(gate.change.delta_ci) < 0
     unasked = candidate.unasked.intersection(worse)
-    return Case(metric=metric, samples=samples, worse=worse, unasked=unasked, proven=proven)
+    absent = candidate.missing.intersection(worse) - unasked
+    return Case(metric=metric, samples=samples, worse=worse, unasked=unasked, absent=absent, proven=proven)
 
 
 def speaks(gate: GateResult) -> bool:

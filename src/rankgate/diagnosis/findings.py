@@ -52,6 +52,7 @@ _COUNTED = {
 _PLACES = {"no_result": "without a result", "gone": "without it in the list", "lower": "with it below the first {k}"}
 # Of questions whose text the pull request changed or removed.
 _UNANSWERED = "{are} not answered: the run states no text, or another one, in {their} line{s_of_many}"
+_ABSENT = "{are} absent from the run"
 _ONE = {"s": "s", "their": "its", "have": "has", "are": "is", "s_of_many": ""}
 _MANY = {"s": "", "their": "their", "have": "have", "are": "are", "s_of_many": "s"}
 
@@ -157,14 +158,14 @@ def _counted(case: Case) -> list[Diagnosis]:
 
 
 def _counts(fates: Mapping[Cause, int], case: Case) -> Iterator[str]:
-    """`3 return no results now`, fate by fate; what is not answered is counted apart from lists without a result."""
+    """`3 return no results now`, fate by fate; what has no line or answers another text is counted apart from these."""
     k = first_k(case.metric)
     for fate, words in _COUNTED.items():
-        unanswered = len(case.unasked) if fate is Cause.NO_RESULT else 0
-        if count := fates.get(fate, 0) - unanswered:
-            yield f"{count:,} {words.format(k=k, **(_ONE if count == 1 else _MANY))}"
-        if unanswered:
-            yield f"{unanswered:,} {_UNANSWERED.format(**(_ONE if unanswered == 1 else _MANY))}"
+        lines = [(len(case.absent), _ABSENT), (len(case.unasked), _UNANSWERED)] if fate is Cause.NO_RESULT else []
+        rest = fates.get(fate, 0) - sum(count for count, _ in lines)
+        for count, what in ((rest, words), *lines):
+            if count:
+                yield f"{count:,} {what.format(k=k, **(_ONE if count == 1 else _MANY))}"
 
 
 def _of_all(fate: Cause, case: Case) -> str:
@@ -172,11 +173,12 @@ def _of_all(fate: Cause, case: Case) -> str:
 
 
 def _known(fate: Cause, case: Case, number: Mapping[str, str]) -> str:
-    """What became of these questions; a line that does not answer the gold set's text is no list without a result."""
+    """What became of these questions; without a line, or with one of another text, none is a list without a result."""
     words = _KNOWN[fate]
-    if fate is Cause.NO_RESULT and case.unasked:
+    if fate is Cause.NO_RESULT:
         without = {query for query, each in case.worse.items() if each is fate}
-        words = _UNANSWERED if without <= case.unasked else f"{words}, or {_UNANSWERED}"
+        lists = {words: without - case.absent - case.unasked, _ABSENT: case.absent, _UNANSWERED: case.unasked}
+        words = ", or ".join(what for what, queries in lists.items() if queries)
     return words.format(k=first_k(case.metric), **number)
 
 

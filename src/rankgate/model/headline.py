@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from rankgate.errors import ProblemKind, on_one_line
 from rankgate.model.conclusion import ConclusionKind
 from rankgate.model.gate_result import GateResult
-from rankgate.model.pass_words import passes, value_and_limit
+from rankgate.model.pass_words import absent_text, passes, value_and_limit
 from rankgate.model.report import Report
 from rankgate.model.topic import Numbers, Spell, Topic, part_name
 from rankgate.model.values import TOLERANCE, Verdict
@@ -112,7 +112,7 @@ def _other_code(topic: Topic) -> str:
 
 
 def _no_baseline(topic: Topic) -> str:
-    return f"nothing to compare with yet: {value_and_limit(topic)}."
+    return f"nothing to compare with yet: {value_and_limit(topic)}.{absent_text(topic)}"
 
 
 def _of_gate(topic: Topic) -> str:

@@ -40,7 +40,15 @@ def value_and_limit(topic: Topic) -> str:
 
 def passes(topic: Topic) -> str:
     """What a pass is worth, and which blocking gates are below their floors within noise."""
-    return f"{_worth(topic)}{_below_floors(topic)}"
+    return f"{_worth(topic)}{_below_floors(topic)}{absent_text(topic)}"
+
+
+def absent_text(topic: Topic) -> str:
+    """` 12 questions are absent from the run.`: whatever the value, the run may have ended early."""
+    queries = topic.report.measured.queries
+    if queries is None or not queries.missing:
+        return ""
+    return f" {count_text(queries.missing, 'question is', 'questions are')} absent from the run."
 
 
 def _below_floors(topic: Topic) -> str:
@@ -96,7 +104,8 @@ def _worth(topic: Topic) -> str:
         limit = numbers.number(numbers.limit, decimals)
         are = "are" if numbers.unit is Unit.SHARE and limit != "1.0" else "is"
         allowed = f"{limit} {are} allowed"
-    unsure = f"with {questions} {size} is not excluded; {allowed}"
+    comma = "," if topic.count("missing") else ""
+    unsure = f"with {questions}{comma} {size} is not excluded; {allowed}"
     return f"unproven: {moved}, but {unsure}.{_uncompared(topic)}"
 
 

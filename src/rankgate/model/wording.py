@@ -110,12 +110,12 @@ def limit_word(direction: Direction) -> str:
     return "floor" if direction is Direction.HIGHER else "ceiling"
 
 
-def interval_text(ci: Interval | None, unit: Unit, *, change: bool = False) -> str:
+def interval_text(ci: Interval | None, unit: Unit, *, change: bool = False, decimals: int | None = None) -> str:
     """`84.1 to 89.9%`; `?` for a bound that the data do not support, nothing where there is no interval."""
     if ci is None or ci == (None, None):
         return ""
     spell = delta_text if change else value_text
-    low, high = ("?" if bound is None else spell(bound, unit) for bound in ci)
+    low, high = ("?" if bound is None else spell(bound, unit, decimals) for bound in ci)
     for suffix in (" pp", "%", " ms"):
         if high.endswith(suffix):
             low = low.removesuffix(suffix)

@@ -77,9 +77,15 @@ def differs_on_pairs(gate: GateResult) -> bool:
     return gate.change.delta is not None and _value(gate.change.paired_value, gate) not in (NOTHING, gate_now(gate))
 
 
-def change_interval_text(ci: Interval | None, unit: Unit) -> str:
+def change_interval_text(ci: Interval | None, unit: Unit, decimals: int | None = None) -> str:
     """`−8.1 to −3.4 pp`, or nothing where the data support no interval or nothing changed."""
-    return "" if ci == (0.0, 0.0) else interval_text(ci, unit, change=True)
+    return "" if ci == (0.0, 0.0) else interval_text(ci, unit, change=True, decimals=decimals)
+
+
+def gate_change_interval(gate: GateResult) -> str:
+    """The same of a gate without its unit, in the decimals of its change."""
+    text = change_interval_text(gate.change.delta_ci, gate.unit, _decimals(gate))
+    return text.removesuffix(" pp").removesuffix(" ms")
 
 
 def exact_proof(gate: GateResult) -> str:

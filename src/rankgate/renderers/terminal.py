@@ -123,7 +123,7 @@ def _all(view: View) -> list[Block]:
         rows = [(plain(each.tag), str(each.questions), *(value.text for value in each.values)) for each in parts.rows]
         numbers = range(1, 2 + len(parts.metrics))
         blocks += ["", Table(rows=[("tag", "questions", *parts.metrics), *rows], right=tuple(numbers))]
-        blocks += [f"and {count_text(parts.more, 'more tag')}, which lost less"] if parts.more else []
+        blocks += [f"and {count_text(parts.more, 'more tag')}, none of which lost more"] if parts.more else []
     blocks += _paragraph([*filter(None, [view.numbers.segments]), *map(_noted, view.remarks.reasons)])
     blocks += _paragraph([changes.base, *(change.text for change in changes.listed)] if changes.listed else [])
     blocks += _paragraph([*filter(None, [view.origins.differs]), *view.remarks.fine_print])

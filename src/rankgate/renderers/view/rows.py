@@ -145,7 +145,7 @@ def row_of(gate: GateResult, report: Report, *, alone: bool, kind: Literal["deci
         counts=_counts(gate),
         spread=phrases.gate_spread(gate),
         change=(phrases.gate_change(gate),) if gate.change.delta is not None else ("no baseline",) * _uncompared(gate),
-        interval=phrases.change_interval_text(gate.change.delta_ci, gate.unit).removesuffix(" pp").removesuffix(" ms"),
+        interval=phrases.gate_change_interval(gate),
         level=phrases.interval_name(gate),
         limit=phrases.gate_limit(gate) or phrases.judged_by(gate, report),
         notes=tuple(_notes(gate, report)),
