@@ -6,6 +6,7 @@ import msgspec
 import pytest
 import yaml
 
+from rankgate.criteria import InputFile
 from rankgate.criteria.starter import FirstJudge, Start, criteria_text, first_drop, first_gates, segment_tags
 from rankgate.metrics.estimates import Estimate
 from rankgate.metrics.names import parse_metric
@@ -26,8 +27,8 @@ def start_from(
 ) -> Start:
     found = None if value is None else Estimate(value=value, n=40, undefined=0, ci=ci)
     return Start(
-        gold="gold.yaml",
-        run="run.jsonl",
+        gold=InputFile("gold.yaml"),
+        run=InputFile("run.jsonl"),
         baseline="baseline",
         measured=[(parse_metric(name), found) for name, _ in first_gates(reachable)],
         drops=[first_drop(questions, value)] * 3,
@@ -192,7 +193,7 @@ def test_what_the_data_do_not_support_becomes_no_floor(value: float | None, ci: 
 )
 def test_paths_survive_in_the_criteria(path: str) -> None:
     known = msgspec.structs.replace(start_from(None), measured_run=path)
-    start = msgspec.structs.replace(known, gold=path, run=path, baseline=path)
+    start = msgspec.structs.replace(known, gold=InputFile(path), run=InputFile(path), baseline=path)
     assert yaml.safe_load(criteria_text(start))["inputs"] == {"gold": path, "run": path, "baseline": path}
 
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from tests.rows import each_row
 
 from rankgate.errors import RankgateError
-from rankgate.forges.context import MAX_BYTES, Context, Pull, WorkflowRun, context_of
+from rankgate.forges.context import MAX_BYTES, Context, JudgingRun, Pull, WorkflowRun, context_of
+from rankgate.model.report import Links
 
 HEAD, BASE, MERGE = "a" * 40, "b" * 40, "c" * 40
 EXAMPLES = "@octokit/webhooks-examples"
@@ -101,12 +102,10 @@ def test_a_pull_request_is_checked_at_its_head_and_judged_against_its_base(tmp_p
         pull=Pull(
             7, head_sha=HEAD, base_ref="main", base_sha=BASE, head_repository=1, from_fork=False, author="octocat"
         ),
-        run_id=1234,
-        attempt=3,
-        job="0",
+        run=JudgingRun(id=1234, attempt=3, job="0"),
         actor="octocat",
         action="synchronize",
-        run_url="https://github.com/acme/rag/actions/runs/1234/attempts/3",
+        links=Links(run="https://github.com/acme/rag/actions/runs/1234/attempts/3"),
     )
 
 
@@ -127,7 +126,7 @@ def test_a_pull_request_is_checked_at_its_head_and_judged_against_its_base(tmp_p
     ],
 )
 def test_jobs_are_told_apart_by_file_id_and_place_in_the_matrix(variables: dict[str, str], job: str) -> None:
-    assert context_of(environment("push") | variables).job == job
+    assert context_of(environment("push") | variables).run.job == job
 
 
 @pytest.mark.parametrize(
@@ -170,7 +169,7 @@ def test_a_finished_workflow_stands_for_the_run_that_judged(tmp_path: Path) -> N
     assert found.workflow_run == WorkflowRun(
         id=55, head_sha=HEAD, head_repository=2, event="pull_request", from_fork=True
     )
-    assert (found.sha, found.base, found.run_id, found.attempt) == (HEAD, None, 55, 2)
+    assert (found.sha, found.base, found.run.id, found.run.attempt) == (HEAD, None, 55, 2)
     assert found.read_only is False
 
 
@@ -192,7 +191,7 @@ def test_the_pull_requests_that_a_finished_workflow_names_are_not_believed(tmp_p
 def test_any_other_event_belongs_to_the_commit_that_actions_names(event: str) -> None:
     found = context_of(environment(event))
     assert (found.sha, found.base, found.pull, found.workflow_run) == (MERGE, None, None, None)
-    assert (found.run_id, found.attempt, found.read_only) == (1234, 3, False)
+    assert (found.run.id, found.run.attempt, found.read_only) == (1234, 3, False)
 
 
 def test_a_fork_may_have_the_number_of_any_repository(tmp_path: Path) -> None:
@@ -205,7 +204,7 @@ def test_an_event_without_a_commit_has_none() -> None:
 
 
 def test_a_server_that_names_no_attempt_runs_the_first() -> None:
-    assert context_of(environment("push", run_attempt="")).attempt == 1
+    assert context_of(environment("push", run_attempt="")).run.attempt == 1
 
 
 @pytest.mark.parametrize(
@@ -289,7 +288,7 @@ def test_every_payload_that_github_publishes_is_understood(
 
 def said_by(found: Context) -> tuple[object, ...]:
     assert found.pull is None or (found.pull.head_sha, found.pull.base_sha) == (found.sha, found.base)
-    return (found.sha, found.base, found.pull and found.pull.number, found.run_id)
+    return (found.sha, found.base, found.pull and found.pull.number, found.run.id)
 
 
 def expected_of(event: str, payload: dict[str, Any]) -> tuple[object, ...]:

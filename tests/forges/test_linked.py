@@ -13,7 +13,7 @@ from tests.forges.test_fork import ReportingJob, Verdicts, job  # noqa: F401 -- 
 from tests.report_keys import with_keys
 from tests.scenario_calls import report_of
 
-from rankgate.forges.context import Context, Pull, context_of
+from rankgate.forges.context import Context, JudgingRun, Pull, context_of
 from rankgate.forges.publish import Settings, linked
 from rankgate.model.base_ref import BaseSide
 from rankgate.model.report import Links, Report
@@ -30,8 +30,7 @@ CONTEXT = Context(
     repository="acme/rag",
     sha=HEAD,
     pull=PULL,
-    run_id=7,
-    attempt=1,
+    run=JudgingRun(id=7, attempt=1),
 )
 
 
@@ -93,7 +92,7 @@ def test_only_a_place_that_the_job_looks_at_is_linked(path: str | None, named: s
 
 
 def test_outside_of_a_job_there_is_no_run() -> None:
-    assert links(report(), replace(CONTEXT, event="", run_id=0)) == Links(
+    assert links(report(), replace(CONTEXT, event="", run=JudgingRun())) == Links(
         criteria=f"{HOME}/blob/{HEAD}/ship-criteria.yaml"
     )
 
@@ -101,7 +100,7 @@ def test_outside_of_a_job_there_is_no_run() -> None:
 def of_page(folder: Path, github: GitHub, pull: PullRequest, page: str, host: str = "https://github.com") -> str | None:
     told = environment(folder, github, "pull_request", pull=pull)
     told |= {"RANKGATE_PAGE": page, "GITHUB_SERVER_URL": host, "GITHUB_REPOSITORY": "acme/rag"}
-    return context_of(told).page_url
+    return context_of(told).links.page
 
 
 @pytest.mark.parametrize("host", ["https://github.com", "https://ghe.acme.example", "https://ghe.acme.example:8443"])
@@ -119,9 +118,8 @@ def test_a_forks_comment_leads_to_the_run_that_judged(job: ReportingJob) -> None
     """Its own run is not linked: its log says whatever the fork likes; the criteria are the base's."""
     pull = job.recorded()
     job.runs(pull, {})
-    context = replace(
-        job.context("workflow_run", pull, run=99, of_run=7), page_url=f"{HOME}/actions/runs/99/artifacts/1"
-    )
+    context = job.context("workflow_run", pull, run=99, of_run=7)
+    context = replace(context, links=replace(context.links, page=f"{HOME}/actions/runs/99/artifacts/1"))
     job.does(context, Verdicts(), Settings(), job.github.token)
     (comment,) = job.github.comments(pull.number)
     home = f"https://github.com/{job.github.repository}"

@@ -12,7 +12,7 @@ from tests.forges.test_fork import ReportingJob, Verdicts, job  # noqa: F401 -- 
 from tests.scenario_calls import report_of
 
 from rankgate.forges.comments import Mark
-from rankgate.forges.context import Context
+from rankgate.forges.context import Context, JudgingRun
 from rankgate.forges.publish import Published, Settings, When, publish
 from rankgate.forges.pulls import pull_of
 from rankgate.model.report_text import decode_report
@@ -37,9 +37,7 @@ class Story:
             sha=pull.head_sha,
             base=pull.base_sha,
             pull=pull,
-            run_id=self.run,
-            attempt=1,
-            job="gate",
+            run=JudgingRun(id=self.run, attempt=1, job="gate"),
         )
         return publish(client, context, decode_report(report_of(verdict), verdict), settings)
 
@@ -166,5 +164,5 @@ def test_a_forks_red_comment_turns_green_once_it_is_accepted(job: ReportingJob, 
     again = job.context("workflow_run", pull)
     assert again.workflow_run is not None
     verdicts = Verdicts({pull.base_sha: "pass"}, trusting=(pull.base_sha,))
-    job.does(replace(again, attempt=2), verdicts, settings, job.github.token)
+    job.does(replace(again, run=replace(again.run, attempt=2)), verdicts, settings, job.github.token)
     assert story.comments(pull) == ["pass"]

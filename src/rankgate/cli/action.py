@@ -123,7 +123,8 @@ def publish_all() -> int:
                 _publish(job, lambda client: conclude(client, job.context, ended, settings))
         return 0
     first, *others = pulls or [Judged(replace(job.context, judged=_judged_text(job)), kept(job))]
-    first = replace(first, context=replace(first.context, page_url=job.context.page_url))
+    links = replace(first.context.links, page=job.context.links.page)
+    first = replace(first, context=replace(first.context, links=links))
     try:
         keep(job, linked(first.report or ended, first.context, settings))
         summarize(job)

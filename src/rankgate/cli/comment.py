@@ -186,8 +186,6 @@ def _context(arguments: argparse.Namespace, client: Client) -> Context:
             api_url=api_url(os.environ),
             server_url=os.environ.get("GITHUB_SERVER_URL") or "https://github.com",
             repository=arguments.repository,
-            run_id=0,
-            attempt=0,
         )
     else:
         raise bad_input("not in GitHub Actions; name what to comment on with --repository OWNER/NAME and --pull N")

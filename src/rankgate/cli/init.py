@@ -235,15 +235,12 @@ def _write_criteria(
     claims = any(sample.claims or sample.answers for sample in samples)
     folder = Path(to).parent
     baseline = _data_folder(gold_file.path, to) / "baseline"
+    first_run = run_file or InputFile(_first_run(gold_file.path, to))
     start = Start(
-        gold=_relative(gold_file.path, folder),
-        run=_relative(run_file.path if run_file else _first_run(gold_file.path, to), folder),
+        gold=replace(gold_file, path=_relative(gold_file.path, folder)),
+        run=replace(first_run, path=_relative(first_run.path, folder)),
         baseline=_relative(baseline, folder),
         accepted=holds_acceptance(baseline),
-        gold_format=gold_file.format,
-        gold_map=gold_file.map,
-        run_format=run_file.format if run_file else None,
-        run_map=run_file.map if run_file else None,
         measured=measured,
         drops=drops,
         sees=sees,
@@ -334,7 +331,7 @@ def _ignore(runs: Sequence[str], folder: Path = Path()) -> str:
 def _say_what_to_commit(arguments: argparse.Namespace, start: Start, to: str, *, committed: bool) -> None:
     """What belongs into git; a run that a workflow takes as it is belongs there, too."""
     base = Path(to).parent
-    run_path = Path(os.path.relpath(base / start.run)).as_posix()
+    run_path = Path(os.path.relpath(base / start.run.path)).as_posix()
     baseline = Path(os.path.relpath(base / start.baseline)).as_posix()
     gold_path = arguments.gold.path
     ignored = _ignore([] if committed else [run_path], _data_folder(gold_path, to))

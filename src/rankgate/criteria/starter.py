@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
+from rankgate.criteria.paths import InputFile
 from rankgate.criteria.retriever_block import KINDS, Retriever
 from rankgate.metrics.base import Metric
 from rankgate.metrics.estimates import Estimate
@@ -17,7 +18,6 @@ from rankgate.model.gate_result import Detectable
 from rankgate.model.report import BARE_TAG
 from rankgate.model.values import Gold, Unit
 from rankgate.model.wording import count_text, points_text, value_text
-from rankgate.readers.field_map import FieldMap
 from rankgate.readers.gold_columns import map_text
 from rankgate.readers.yaml_text import quoted
 
@@ -65,14 +65,10 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     values. `by` is how results match the gold set. `accept_own` lets authors of pull requests set their label.
     """
 
-    gold: str
-    run: str
+    gold: InputFile
+    run: InputFile
     baseline: str
     accepted: bool = False
-    gold_format: str | None = None
-    gold_map: FieldMap | None = None
-    run_format: str | None = None
-    run_map: FieldMap | None = None
     measured: Sequence[tuple[Metric, Estimate | None]]
     drops: Sequence[float]
     sees: Sequence[Detectable | None]
@@ -179,20 +175,20 @@ def criteria_text(start: Start) -> str:
     lines += [
         "",
         "inputs:  # relative to this file; flags of the command line win",
-        f"  gold: {_input(start.gold, start.gold_format, start.gold_map)}",
-        f"  run: {_input(start.run, start.run_format, start.run_map)}",
+        f"  gold: {_input(start.gold)}",
+        f"  run: {_input(start.run)}",
         f"  baseline: {quoted(start.baseline)}  # made by `rankgate baseline accept`",
     ]
     lines += ["", REQUIRED] if start.accepted else []
     return "\n".join(lines) + "\n"
 
 
-def _input(path: str, known_format: str | None, fields: FieldMap | None) -> str:
-    if known_format is None and fields is None:
-        return quoted(path)
-    keys = [f"path: {quoted(path)}", *([f"format: {known_format}"] if known_format else [])]
-    if fields is not None:
-        stated = {key: value for key, value in msgspec.structs.asdict(fields).items() if value}
+def _input(file: InputFile) -> str:
+    if file.format is None and file.map is None:
+        return quoted(file.path)
+    keys = [f"path: {quoted(file.path)}", *([f"format: {file.format}"] if file.format else [])]
+    if file.map is not None:
+        stated = {key: value for key, value in msgspec.structs.asdict(file.map).items() if value}
         keys.append(f"map: {map_text(stated)}")
     return f"{{{', '.join(keys)}}}"
 

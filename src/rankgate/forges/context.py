@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from rankgate.errors import bad_input
 from rankgate.files.environment import API
+from rankgate.model.report import Links
 from rankgate.readers.json_text import spoken
 
 MAX_BYTES = 25 * 1024 * 1024  # GitHub sends no payload above 25 MB
@@ -55,17 +56,26 @@ class WorkflowRun(msgspec.Struct, frozen=True):
     head_branch: str | None = None
 
 
+class JudgingRun(msgspec.Struct, frozen=True, kw_only=True):
+    """The workflow run that judged: the one that a `workflow_run` event speaks of, else this one; 0 outside of Actions.
+
+    `job` tells this job from others: the workflow's file, the job's id and its place in the matrix.
+    """
+
+    id: int = 0
+    attempt: int = 0
+    job: str = ""
+
+
 class Context(msgspec.Struct, frozen=True, kw_only=True):
     """All that publishing needs to know of the job that it runs in.
 
     `sha` is the commit that a check belongs to: the head of the pull request or the merge group, never the merge
     commit that Actions makes of a pull request. `base` is the commit to judge against, None outside pull requests and
-    the merge queue. `run_id` and `attempt` are of the run that judged: the one that a `workflow_run` event speaks of,
-    else this one; 0 outside of Actions. `job` tells this job from others: the workflow's file, the job's id and its
-    place in the matrix. With `read_only` the token cannot write. `action` is what became of a pull request. `settles`
-    is of an event that changes which reports count: a pull request was closed, or points at another base. `run_url`
-    leads to this job's own run, whichever it judges: what stands in the log of a fork's run was written by the fork.
-    `page_url` is where `report.html` was uploaded to. `judged` is the digest of what was judged, for labels.
+    the merge queue. With `read_only` the token cannot write. `action` is what became of a pull request. `settles` is
+    of an event that changes which reports count: a pull request was closed, or points at another base. `links` lead to
+    this job's own run, whichever it judges, for what stands in the log of a fork's run was written by the fork, and to
+    where `report.html` was uploaded to. `judged` is the digest of what was judged, for labels.
     """
 
     event: str
@@ -76,15 +86,12 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     base: str | None = None
     pull: Pull | None = None
     workflow_run: WorkflowRun | None = None
-    run_id: int
-    attempt: int
-    job: str = ""
+    run: JudgingRun = JudgingRun()
     actor: str | None = None
     read_only: bool = False
     action: str | None = None
     settles: bool = False
-    run_url: str | None = None
-    page_url: str | None = None
+    links: Links = Links()
     judged: str = ""
 
 
@@ -172,16 +179,18 @@ def context_of(environment: Mapping[str, str]) -> Context:
         api_url=_url(environment, "GITHUB_API_URL", API),
         server_url=_url(environment, "GITHUB_SERVER_URL", "https://github.com"),
         repository=_required(environment, "GITHUB_REPOSITORY", REPOSITORY, "OWNER/NAME"),
-        run_id=int(_required(environment, "GITHUB_RUN_ID", _NUMBER, "a number")),
-        attempt=int(_optional(environment, "GITHUB_RUN_ATTEMPT", _NUMBER, "a number") or 1),
-        job=_job(environment),
+        run=JudgingRun(
+            id=int(_required(environment, "GITHUB_RUN_ID", _NUMBER, "a number")),
+            attempt=int(_optional(environment, "GITHUB_RUN_ATTEMPT", _NUMBER, "a number") or 1),
+            job=_job(environment),
+        ),
         actor=_optional(environment, "GITHUB_ACTOR", _LOGIN, _LOGIN_FORM),
     )
     runs = f"{common.server_url}/{common.repository}/actions/runs"
     page = environment.get("RANKGATE_PAGE", "")
     ours = re.fullmatch(rf"{re.escape(runs)}/{_NUMBER}/artifacts/{_NUMBER}", page)
-    run_url = f"{runs}/{common.run_id}/attempts/{common.attempt}"
-    common = replace(common, run_url=run_url, page_url=page if ours else None)
+    own_run = f"{runs}/{common.run.id}/attempts/{common.run.attempt}"
+    common = replace(common, links=Links(run=own_run, page=page if ours else None))
     path = environment.get("GITHUB_EVENT_PATH", "")
     if event in {"pull_request", "pull_request_target"}:
         return _of_pull_request(common, _payload(path, _PullRequestEvent, event))
@@ -254,7 +263,8 @@ def _of_workflow_run(common: Context, payload: _WorkflowRunEvent) -> Context:
         from_fork=source != payload.repository.id or by_dependabot,
         head_branch=run.head_branch if run.event == "merge_group" else None,
     )
-    return replace(common, sha=run.head_sha, workflow_run=triggered, run_id=run.id, attempt=run.run_attempt)
+    judging = replace(common.run, id=run.id, attempt=run.run_attempt)
+    return replace(common, sha=run.head_sha, workflow_run=triggered, run=judging)
 
 
 def _id(repository: _Repository | None) -> int | None:

@@ -121,7 +121,8 @@ def _work_for(client: Client, context: Context, settings: Settings) -> _Work | s
     by_writers = {each.number for each in pulls if alone and of_writer(client, context.repository, each)}
     if by_writers and newest is not runs[-1]:
         return f"a newer run for {head.head_sha[:12]} has not ended yet"
-    return _Work(replace(judging, run_id=newest["id"], attempt=newest["run_attempt"]), pulls, by_writers)
+    judged = replace(judging.run, id=newest["id"], attempt=newest["run_attempt"])
+    return _Work(replace(judging, run=judged), pulls, by_writers)
 
 
 def _without_runs(context: Context, *, alone: bool) -> _Work | str | None:
@@ -173,7 +174,7 @@ class _Left(NamedTuple):
 
 def _downloaded(client: Client, context: Context, artifact: str) -> _Left:
     try:
-        data = download_artifact(client, context.repository, context.run_id, artifact)
+        data = download_artifact(client, context.repository, context.run.id, artifact)
         return _Left(read_member(data, MEMBER), read_member(data, GOLD, optional=True) or None)
     except RankgateError as error:
         return _Left(problems=error.problems)

@@ -14,7 +14,7 @@ from rankgate.forges.checks import PUSH_CHECK, Check, begin, check_name, complet
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN, DEFAULT_GATE, Mark, PullThread, upsert
 from rankgate.forges.context import Context, Pull
-from rankgate.model.report import Links, Report, exit_code
+from rankgate.model.report import Report, exit_code
 from rankgate.model.values import Verdict
 from rankgate.renderers.check_run import check_run_output, conclusion_of
 from rankgate.renderers.findings import path_in_repository
@@ -68,17 +68,23 @@ def check_of(context: Context, settings: Settings) -> Check | None:
     if context.sha is None or not (required or (settings.push and not triggered)):
         return None
     number, base = (pull.number, base_key(pull.base_ref)) if pull else (QUEUE, base_key(""))
-    judged = context.judged
-    job = context.job or "-"
+    run = context.run
     return Check(
         repository=context.repository,
         sha=context.sha,
         name=check_name(settings.gate) if required else check_name(settings.gate, PUSH_CHECK),
         login=settings.login,
-        record=Record(run=context.run_id, attempt=context.attempt, pull=number, base=base, job=job, judged=judged),
+        record=Record(
+            run=run.id,
+            attempt=run.attempt,
+            pull=number,
+            base=base,
+            job=run.job or "-",
+            judged=context.judged,
+        ),
         criteria=[settings.criteria, *DEFAULT_PATHS] if settings.criteria else DEFAULT_PATHS,
-        again=not context.run_id or context.event in ("workflow_run", "pull_request_target"),
-        details_url=context.run_url,
+        again=not run.id or context.event in ("workflow_run", "pull_request_target"),
+        details_url=context.links.run,
     )
 
 
@@ -113,16 +119,14 @@ def linked(report: Report, context: Context, settings: Settings) -> Report:
     path = path_in_repository(report.provenance.criteria)
     known = path in (path_in_repository(settings.criteria), *DEFAULT_PATHS) and (base or context.sha)
     blob = f"{context.server_url}/{context.repository}/blob/{base or context.sha}/{quote(path or '')}"
-    links = Links(run=context.run_url, page=context.page_url, criteria=blob if path and known else None)
-    return replace(report, links=links)
+    return replace(report, links=replace(context.links, criteria=blob if path and known else None))
 
 
 def _tell_pull(client: Client, context: Context, pull: Pull, report: Report, settings: Settings) -> Published:
     """The comment of one pull request, below a note on what else decides about its commit."""
     thread = PullThread(client, context.repository, pull.number, settings.login)
-    run = context.run_id
-    attempt = context.attempt
-    mark = Mark(gate=settings.gate, sha=pull.head_sha, run=run, attempt=attempt, verdict=report.verdict)
+    run = context.run
+    mark = Mark(gate=settings.gate, sha=pull.head_sha, run=run.id, attempt=run.attempt, verdict=report.verdict)
     note = _note(client, context, report, settings)
     text = render_markdown(report, limit=COMMENT_LIMIT - len(note))
     red = conclusion_for(report, settings.fail_on) != "success"
