@@ -25,14 +25,20 @@ from rankgate.gates.warnings import (
     unseen_facts,
 )
 from rankgate.metrics.answers import SPREADS
+from rankgate.metrics.matching import By, Matching
 from rankgate.metrics.names import parse_metric
 from rankgate.model.answers import Advisory
 from rankgate.model.scores import Scores
-from rankgate.model.values import Evidence, Gold, Ranking, Sample
+from rankgate.model.values import Details, Evidence, Gold, Item, Ranking, Sample
 
 
 def sample(query_id: str, *relevant: str, **known: object) -> Sample:
     return Sample(query_id=query_id, gains=dict.fromkeys(relevant, 1.0), **known)  # type: ignore[arg-type]
+
+
+def stated(query_id: str, documents: dict[str, str]) -> Ranking:
+    items = [Item(doc_id=document) for document in documents.values()]
+    return Ranking(query_id, list(documents), details=Details(items=items))
 
 
 def gold_of(*samples: Sample) -> Gold:
@@ -159,6 +165,18 @@ def test_facts_of_a_run(rankings: list[Ranking], facts: list[str]) -> None:
 )
 def test_relevant_ids_that_no_ranking_holds(runs: list[list[Ranking]], facts: list[str]) -> None:
     assert unseen_facts(SOUND, runs) == facts
+
+
+@pytest.mark.parametrize(
+    ("rankings", "how"),
+    [
+        pytest.param([Ranking("q1", ["a#1"]), Ranking("q2", ["b#1"])], By.DOC, id="documents by the ids"),
+        pytest.param([stated("q1", {"x": "a"}), stated("q2", {"y": "b"})], By.DOC, id="documents as they are stated"),
+        pytest.param([Ranking("q1", ["x"])], By.TEXT, id="passages are no ids"),
+    ],
+)
+def test_ids_are_seen_as_they_are_matched(rankings: list[Ranking], how: By) -> None:
+    assert unseen_facts(SOUND, [rankings], Matching(by=how)) == []
 
 
 def criteria_of(

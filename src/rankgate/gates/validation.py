@@ -111,7 +111,7 @@ def validate(inputs: Inputs) -> Findings:
     if gold:
         noted += facts.gold_facts(gold)
         noted += facts.run_facts(gold, rankings, name="the run", scored=scored) if rankings is not None else []
-        noted += facts.unseen_facts(gold, [each for each in (rankings, lists) if each])
+        noted += facts.unseen_facts(gold, [each for each in (rankings, lists) if each], plan.how)
         noted += facts.gate_facts(criteria, gold, rankings or []) if criteria else []
     if criteria and opened_run and (code := code_of(opened_run.provenance, {}, inputs, criteria)):
         noted.append(f"{code_text(code, str)}; `rankgate check --record` records it again")

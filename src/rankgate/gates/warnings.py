@@ -17,7 +17,7 @@ from rankgate.gates.trust import without_labels
 from rankgate.metrics.answers import SPREADS, AnsweredRate, JudgedMetric, Rubric
 from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.estimates import best_possible, is_rate
-from rankgate.metrics.matching import match
+from rankgate.metrics.matching import BY_CHUNK, By, Matching, match, parents
 from rankgate.metrics.tags import segments_of
 from rankgate.model.answers import Advisory, AnswerFlaw, VerdictKind, has_labels
 from rankgate.model.gate_result import Detectable, GateResult
@@ -107,9 +107,17 @@ def run_facts(gold: Gold, rankings: Sequence[Ranking], *, name: str, scored: fro
     return [f"{text}; {_named(ids)}" for ids, text in facts if ids]
 
 
-def unseen_facts(gold: Gold, runs: Sequence[Sequence[Ranking]]) -> list[str]:
-    """Relevant ids that no ranking of any run holds: unreachable documents, or ids that were replaced."""
-    seen = {doc for rankings in runs for ranking in rankings for doc in ranking.ids}
+def unseen_facts(gold: Gold, runs: Sequence[Sequence[Ranking]], how: Matching = BY_CHUNK) -> list[str]:
+    """Relevant ids that no ranking of any run holds: unreachable documents, or ids that were replaced.
+
+    Passages are no ids.
+    """
+    if how.by is By.TEXT:
+        return []
+    rankings = [ranking for run in runs for ranking in run]
+    seen = {doc for ranking in rankings for doc in ranking.ids}
+    if how.by is By.DOC:
+        seen = {doc for ranking in rankings for doc in parents(ranking.ids, ranking.details, how.separator)}
     ids = (doc for sample in gold.samples.values() for doc in sample.relevant() if doc not in sample.spans)
     relevant = dict.fromkeys(ids)
     unseen = [doc for doc in relevant if doc not in seen]

@@ -140,7 +140,7 @@ def match(
         judged=_ranks(documents, {*sample.gains, *sample.negatives}, covering) if RunField.JUDGED in needs else (),
         negatives=_ranks(documents, sample.negatives, covering) if RunField.NEGATIVES in needs else (),
         ids=ids,
-        documents=_parents(ids, details, how.separator) if RunField.DOCS in needs else (),
+        documents=parents(ids, details, how.separator) if RunField.DOCS in needs else (),
         baseline_ids=None if baseline_ids is None else baseline_ids[:depth],
         details=_first(details, len(ids)),
         raw=of_list(details.raw) if details.raw else None,
@@ -166,7 +166,7 @@ def document_of(item_id: str, doc_id: str | None, separator: str = SEPARATOR) ->
 def _documents(sample: Sample, ids: Sequence[str], details: Details | None, how: Matching) -> list[str]:
     """For each item the id under which the gold knows it; its own id, or nothing, where the gold does not."""
     if how.by is By.DOC:
-        return _parents(ids, details, how.separator)
+        return parents(ids, details, how.separator)
     from rankgate.metrics.texts import lies_in  # noqa: PLC0415 -- paid only where passages are matched by their text
 
     items = details.items if details and details.items else [None] * len(ids)
@@ -196,7 +196,7 @@ def _placed(sample: Sample, ids: Sequence[str], details: Details | None, how: Ma
     return placed(sample.spans, items)
 
 
-def _parents(ids: Sequence[str], details: Details | None, separator: str) -> list[str]:
+def parents(ids: Sequence[str], details: Details | None, separator: str) -> list[str]:
     """The document that each item is a part of."""
     if not details or not details.items:
         return [item_id.partition(separator)[0] or item_id for item_id in ids]

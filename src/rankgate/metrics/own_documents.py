@@ -7,7 +7,7 @@ from itertools import compress
 
 from msgspec.structs import replace
 
-from rankgate.metrics.matching import By, Matching, document_of
+from rankgate.metrics.matching import By, Matching, parents
 from rankgate.model.values import Ranking
 from rankgate.readers.base import Run, through
 
@@ -28,8 +28,7 @@ def _dropped(ranking: Ranking, how: Matching) -> Ranking:
     items = details.items if details else None
     documents = ranking.ids
     if how.by in (By.DOC, By.SPAN):
-        stated = [item.doc_id for item in items] if items else [None] * len(ranking.ids)
-        documents = [document_of(*pair, how.separator) for pair in zip(ranking.ids, stated, strict=True)]
+        documents = parents(ranking.ids, details, how.separator)
     kept = [document != ranking.query_id for document in documents]
     if details is not None and items:
         details = replace(details, items=[*compress(items, kept)])
