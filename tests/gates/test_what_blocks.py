@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import pytest
 import yaml
+from msgspec.structs import replace
 from tests.gates.deciding import decide
 from tests.gates.test_decide import scores
 
@@ -22,6 +23,7 @@ from rankgate.model.reasons import sentences
 from rankgate.model.report import Provenance, Report
 from rankgate.model.values import Evidence, Gold, ReasonKind, Sample, Verdict
 from rankgate.renderers.badge import render_badge
+from rankgate.renderers.escape import Text
 from rankgate.renderers.junit import render_junit
 from rankgate.renderers.terminal import render_terminal
 from rankgate.renderers.view.reasons import if_meant
@@ -220,3 +222,11 @@ def test_a_remedy_is_offered_only_where_it_helps(gates: list[GateResult], expect
     text = "".join(part if isinstance(part, str) else part.raw for part in if_meant(report(*gates)))
     assert expected in text
     assert ("no waiver covers" in text) is (expected != WAIVER)
+
+
+def test_the_lines_of_a_waiver_are_printed_by_the_same_criteria() -> None:
+    judged = report(result(9))
+    conclusion = replace(judged.conclusion, next=["rankgate", "explain", "q0", "--criteria", "conf/ship.yaml"])
+    command = if_meant(replace(judged, conclusion=conclusion))[1]
+    assert isinstance(command, Text)
+    assert command.raw == "rankgate validate --criteria conf/ship.yaml"

@@ -120,4 +120,9 @@ def if_meant(report: Report) -> Sentence:
     if report.conclusion.accept and (report.base is None or ReasonKind.LOST in kinds):
         why = " (no waiver covers lost questions)" if ReasonKind.LOST in kinds else ""
         return (f"If it is meant{why}: ", Text(command_line(report.conclusion.accept)))
+    # The files that the criteria do not name stand in the next command, too.
+    following = zip(report.conclusion.next, report.conclusion.next[1:], strict=False)
+    files = [word for pair in following if pair[0] in ("--criteria", "--gold", "--baseline") for word in pair]
+    if files:
+        return ("If it is meant: a waiver; for its lines: ", Text(command_line(["rankgate", "validate", *files])))
     return ("If it is meant: a waiver; `rankgate validate` prints its lines.",)
