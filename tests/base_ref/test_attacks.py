@@ -318,6 +318,15 @@ ATTACKS: dict[str, Change] = {
         "repeats 1 question",
         right=True,
     ),
+    "add it as it looks": Change(
+        all_of(
+            write("gold.yaml", gold(*QUERIES, "q6").replace("what is q6?", "what\u00a0is\u200b \uff311?")),
+            run(queries=(*QUERIES, "q6"), texts=False),
+        ),
+        WARN,
+        "repeats 1 question",
+        right=True,
+    ),
     "name another gold set": Change(
         all_of(edit("gold: gold.yaml", "gold: easy.yaml"), write("easy.yaml", gold("q1", "q2", "q3"))),
         FAIL,

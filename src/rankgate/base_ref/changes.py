@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import NamedTuple
@@ -299,7 +300,9 @@ def _repeated(known: Iterable[Sample], added: Iterable[Sample]) -> int:
 
 
 def _text(sample: Sample) -> str:
-    return " ".join((sample.question or "").casefold().split())
+    """A question as people read it: no case, no spelling of Unicode and no invisible sign makes it another."""
+    text = unicodedata.normalize("NFKC", sample.question or "").casefold()
+    return " ".join("".join(sign for sign in text if unicodedata.category(sign) != "Cf").split())
 
 
 def _diluted(criteria: Criteria, limits: Criteria, before: Gold, after: Gold) -> Grown | None:
