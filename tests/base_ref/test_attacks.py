@@ -1117,6 +1117,32 @@ def test_re_chunked_by_the_label_the_accepted_run_is_compared_by_its_own_labels(
     assert judged(labels=[COUNTS]).verdict is FAIL
 
 
+OUTSIDE = "lies outside of the repository"
+
+
+@pytest.mark.parametrize("key", ["gold", "run", "baseline", "traffic", "scores"])
+@pytest.mark.parametrize("path", ["../secret.txt", ".git/config"])
+def test_where_a_gate_is_introduced_no_secret_is_read(repository: Path, key: str, path: str) -> None:
+    """What cannot be read is quoted, and the job may have a token there."""
+    on_main(all_of(remove("ship-criteria.yaml"), remove("baseline")))
+    write("../secret.txt", "a secret of the job")()
+    inputs = {"gold": "gold.yaml", "run": "run.jsonl", key: path}
+    gate = "{name: score(f), direction: higher, threshold: 0.1}" if key == "scores" else "{name: mrr, threshold: 0.1}"
+    named = ", ".join(f"{name}: {file}" for name, file in inputs.items())
+    write("ship-criteria.yaml", f"gates: [{gate}]\ninputs: {{{named}}}\n")()
+    commit()
+    assert f"{path}: {OUTSIDE}" in told(judged())
+
+
+@pytest.mark.parametrize("path", ["../secret.txt", ".git/config"])
+def test_by_the_label_no_secret_is_read_as_the_run(repository: Path, path: str) -> None:
+    write("../secret.txt", "a secret of the job")()
+    edit("run: run.jsonl", f"run: {path}")()
+    remove("run.jsonl")()
+    commit()
+    assert f"{path}: {OUTSIDE}" in told(judged(labels=[COUNTS]))
+
+
 @pytest.mark.parametrize(
     ("label", "why"),
     [

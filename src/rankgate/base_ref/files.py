@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
+from rankgate.baselines import is_remote
 from rankgate.errors import Problem, RankgateError, bad_input, option, shown
 from rankgate.files.git import FOLDER, LINK, SUBMODULE, Entry, GitError, Repository, repository_around, run_git
 from rankgate.files.lfs import fill_pointer
@@ -179,6 +180,16 @@ class Trees(msgspec.Struct, frozen=True):
         within = [parent for parent in whole.parents if parent != root and parent.is_relative_to(root)]
         if any(map(Path.is_symlink, [whole, *within])):
             raise bad_input("is a symbolic link, or lies behind one; name the file itself", file=shown_path(path))
+
+    def refuse_outside(self, path: str | None) -> None:
+        """Refuse a file that the pull request names elsewhere than in the repository: errors quote what they read."""
+        if path is None or is_remote(path):
+            return
+        inside = inside_of(self.repository, path)
+        if inside is None or inside.split("/")[0] == ".git":  # which may hold a token
+            what = "lies outside of the repository; let the job name it to the command"
+            raise bad_input(what, file=shown_path(path))
+        self.refuse_link(path)
 
     def told(self, text: str) -> str:
         """A text with the copies' names in place of their paths."""

@@ -155,6 +155,9 @@ def _traffic(
         if tree is trees.head:  # what nobody knows yet is not opened; it counts once it is merged
             return None
         raise bad_input("there is no such file", file=tree.name(criteria.inputs.traffic), key="inputs.traffic")
+    if tree is trees.head and known is criteria:
+        for path in job:
+            trees.refuse_outside(path)
     copied = criteria.model_copy(update={"inputs": criteria.inputs.model_copy(update=copies)})
     return traffic_files(copied, may_lack=inputs.untrusted_run)
 
@@ -260,6 +263,8 @@ def head_gate(inputs: Inputs, base: Gate | None, trees: Trees, *, alone: bool) -
     gold_copy = trees.head.copy(named.path)
     if gold_copy is None and (base is not None or not alone):
         raise bad_input(f"is no file of the commit; {_ONLY} gold set", file=shown_path(named.path))
+    if gold_copy is None and inputs.gold is None:
+        trees.refuse_outside(named.path)
     gold = read_gold(gold_copy or named.path, named.format, named.map)
     gold = replace(gold, name=shown_path(named.path))
     return Gate(criteria=criteria, gold=gold, waivers=waivers, supplied=gold_copy is None, traffic=traffic)
@@ -274,13 +279,19 @@ def _head_criteria(inputs: Inputs, trees: Trees) -> tuple[str, str]:
     raise bad_input(f"is no file of the commit; {_ONLY} criteria", file=shown_path(path))
 
 
-def own_inputs(inputs: Inputs, gate: Gate, trees: Trees, *, trusted: bool) -> Criteria:
+def own_inputs(inputs: Inputs, gate: Gate, base: Gate | None, trees: Trees, *, trusted: bool) -> Criteria:
     """The pull request's own criteria where it stands alone: there is no base, or a label lets it.
 
     Nobody is asked: a judge that the base lacks waits for the merge.
     """
     criteria = gate.criteria
     baseline = baseline_in(inputs, criteria, trees, known=criteria if trusted else None)
+    known = base.criteria.inputs if base else None
+    for key in ("run", "baseline"):
+        file = getattr(criteria.inputs, key)
+        if getattr(inputs, key) is None and file is not None and file != getattr(known, key, None):
+            trees.refuse_outside(file.path)
+    trees.refuse_outside(None if known else criteria.inputs.scores)
     files = criteria.inputs.model_copy(update={"run": inputs.run or criteria.inputs.run, "baseline": baseline})
     fork_runs = criteria.fork_runs if trusted else "untrusted"
     return criteria.model_copy(update={"inputs": files, "judge": None, "fork_runs": fork_runs})

@@ -199,7 +199,7 @@ def _head_case(
         return _case(own_call, head, shared)
     criteria = head.criteria
     if commits.introduced or accepted:
-        own = own_inputs(inputs, head, trees, trusted=commits.introduced)
+        own = own_inputs(inputs, head, commits.base, trees, trusted=commits.introduced)
         shared = _standing_alone(own, shared, inputs, head.gold) if shared else own
         lacking = shared.inputs.baseline is None and own.inputs.baseline is not None
         own_call = replace(own_call, without_baseline=lacking)
