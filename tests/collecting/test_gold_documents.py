@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from rankgate.collecting.gold_documents import GoldDocuments, read_documents, written
 from rankgate.errors import Problem, RankgateError
+from rankgate.model.answers import GoldClaim
 from rankgate.model.values import Sample, Span
-from rankgate.model.verdicts import GoldClaim
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.formats import read_gold
 from rankgate.readers.samples import to_sample

@@ -16,9 +16,9 @@ from rankgate.judge.model import Answer, Judge, Passage
 from rankgate.judge.plan import judged
 from rankgate.judge.runs import answer_of
 from rankgate.judge.store import Store
-from rankgate.model.answers import VerdictKind
+from rankgate.model.answers import GoldClaim, VerdictKind
 from rankgate.model.values import Gold, Ranking
-from rankgate.model.verdicts import AnswerVerdicts, GoldClaim
+from rankgate.model.verdicts import AnswerVerdicts
 
 RETURNS = Passage("doc_1#p1", "You can return an article within 30 days. The refund takes two weeks.")
 SHIPPING = Passage("doc_2#p4", "Shipping within Europe costs five euros. Returns are free of charge.")

@@ -26,8 +26,8 @@ from rankgate.judge.plan import judged, plan_for
 from rankgate.judge.store import Store
 from rankgate.judge.tasks import REPLIES
 from rankgate.judge.tasks.base import messages_of, schema_of
-from rankgate.model.answers import Entailment, UnjudgedKind, VerdictKind
-from rankgate.model.verdicts import Addressing, AnswerState, GoldClaim, Support, Unjudged
+from rankgate.model.answers import Entailment, GoldClaim, UnjudgedKind, VerdictKind
+from rankgate.model.verdicts import Addressing, AnswerState, Support, Unjudged
 
 CLAIMS = frozenset({VerdictKind.STATE, VerdictKind.SUPPORT})
 

@@ -18,7 +18,8 @@ import pytest
 from tests.metrics.test_answers import judged, supports, verdicts
 
 from rankgate.metrics.answers import share_supported
-from rankgate.model.verdicts import AnswerVerdicts, GoldClaim
+from rankgate.model.answers import GoldClaim
+from rankgate.model.verdicts import AnswerVerdicts
 
 pytestmark = pytest.mark.full
 HERE = Path(__file__).parent / "peers"

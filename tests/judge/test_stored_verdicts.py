@@ -32,9 +32,9 @@ from rankgate.judge.model import Answer, Record, Split, Task
 from rankgate.judge.plan import BATCH, collect_verdicts
 from rankgate.judge.runs import NEEDS, with_records
 from rankgate.judge.store import Store, by_slot, line_of, listed, read_verdicts, record_of, stored_verdicts, written
-from rankgate.model.answers import Entailment, UnjudgedKind
+from rankgate.model.answers import Entailment, GoldClaim, UnjudgedKind
 from rankgate.model.values import Details, Generated, Gold, Ranking, RunField, Sample
-from rankgate.model.verdicts import GoldClaim, Support, Unjudged
+from rankgate.model.verdicts import Support, Unjudged
 from rankgate.readers.formats import read_run
 
 TEXTS = {"a": "You have 30 days.", "b": "Shipping is free. It is fast.", "c": "Nothing here."}

@@ -20,10 +20,10 @@ from rankgate.metrics.plan import Plan
 from rankgate.metrics.references import AnswerContains, ExactMatch, TokenF1
 from rankgate.metrics.registry import families
 from rankgate.metrics.scoring import score
-from rankgate.model.answers import Entailment, UnjudgedKind, VerdictKind
+from rankgate.model.answers import Entailment, GoldClaim, UnjudgedKind, VerdictKind
 from rankgate.model.scores import Scores
 from rankgate.model.values import Details, Gold, Ranking, Sample
-from rankgate.model.verdicts import Addressing, AnswerState, AnswerVerdicts, GoldClaim, Support, Unjudged
+from rankgate.model.verdicts import Addressing, AnswerState, AnswerVerdicts, Support, Unjudged
 
 YES, NO = Entailment.SUPPORTED, Entailment.ABSENT
 

@@ -16,8 +16,8 @@ from rankgate.collecting.gold_documents import written
 from rankgate.criteria.model import parse_criteria
 from rankgate.diagnosis.gold_changes import gold_changes, judgment_digests, mark_of
 from rankgate.errors import Problem, RankgateError
+from rankgate.model.answers import GoldClaim
 from rankgate.model.values import Gold, Sample
-from rankgate.model.verdicts import GoldClaim
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.formats import fingerprint_of, read_gold
 from rankgate.readers.samples import to_sample

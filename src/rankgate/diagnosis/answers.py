@@ -22,13 +22,13 @@ from rankgate.model.answer_losses import (
     Unsupported,
     UnsupportedClaim,
 )
-from rankgate.model.answers import Entailment, UnjudgedKind, VerdictKind
+from rankgate.model.answers import Entailment, GoldClaim, UnjudgedKind, VerdictKind
 from rankgate.model.gate_result import GateResult
 from rankgate.model.judge_words import stage_finding
 from rankgate.model.report import Diagnosis
 from rankgate.model.scores import MatchedQuery, Scores
 from rankgate.model.values import TOLERANCE, Details, RunField, Verdict
-from rankgate.model.verdicts import AnswerState, AnswerVerdicts, GoldClaim, Support
+from rankgate.model.verdicts import AnswerState, AnswerVerdicts, Support
 
 MAX_CLAIMS, LONGEST_CLAIM = 5, 300  # of a question; characters
 _LEAST_GONE = (Place.IN_CONTEXT, Place.REWRITTEN, Place.BEYOND, Place.GONE)

@@ -29,9 +29,9 @@ from rankgate.metrics.answers import (
     UnfaithfulRate,
     supports,
 )
-from rankgate.model.answers import Entailment, Rate, VerdictKind
+from rankgate.model.answers import Entailment, GoldClaim, Rate, VerdictKind
 from rankgate.model.calibration import MetricCalibration
-from rankgate.model.verdicts import AnswerState, AnswerVerdicts, GoldClaim, Support, Supports, Unjudged
+from rankgate.model.verdicts import AnswerState, AnswerVerdicts, Support, Supports, Unjudged
 from rankgate.statistics.calibration import Quality, kappa, quality
 from rankgate.statistics.prediction_powered import MIN_LABELS, Labelled, Powered, prediction_powered
 

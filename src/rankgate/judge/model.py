@@ -15,7 +15,8 @@ from typing import Any, Literal, NamedTuple, Protocol
 import msgspec
 from msgspec.structs import asdict, force_setattr
 
-from rankgate.model.verdicts import GoldClaim, Supports, Unjudged
+from rankgate.model.answers import GoldClaim
+from rankgate.model.verdicts import Supports, Unjudged
 
 Mode = Literal["json_schema", "json_object", "prompt"]
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)

@@ -11,17 +11,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from rankgate.judge.model import Addressed, Answer, Inputs, Judge, Known, Record, Slot, Split, Task, rough_tokens
-from rankgate.model.answers import Entailment, UnjudgedKind, VerdictKind
-from rankgate.model.verdicts import (
-    NO_VERDICT,
-    Addressing,
-    AnswerState,
-    AnswerVerdicts,
-    GoldClaim,
-    Support,
-    Unjudged,
-    served_names,
-)
+from rankgate.model.answers import Entailment, GoldClaim, UnjudgedKind, VerdictKind
+from rankgate.model.verdicts import NO_VERDICT, Addressing, AnswerState, AnswerVerdicts, Support, Unjudged, served_names
 
 MAX_GRADE = 3  # of a passage's relevance
 MAX_TOGETHER = 40  # statements in one request

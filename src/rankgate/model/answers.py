@@ -1,4 +1,7 @@
-"""What a report says of judges: which one it was, why its word counts or is missing, and what it was asked."""
+"""What a report says of judges: which one it was, why its word counts or is missing, and what it was asked.
+
+Beside it the claims that a right answer must state, by the gold.
+"""
 
 from __future__ import annotations
 
@@ -63,6 +66,13 @@ class Entailment(Enum):
     CONTRADICTED = "contradicted"
     ABSENT = "absent"
     UNVERIFIED = "unverified"
+
+
+class GoldClaim(msgspec.Struct, frozen=True, gc=False):
+    """One fact that a right answer must state, in NFC and with single spaces; one that is not vital may be missing."""
+
+    text: str
+    vital: bool = True
 
 
 class JudgeMark(msgspec.Struct, frozen=True):

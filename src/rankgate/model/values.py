@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from rankgate.model.answers import UnjudgedKind
+from rankgate.model.answers import GoldClaim, UnjudgedKind
 
 if TYPE_CHECKING:
-    from rankgate.model.verdicts import AnswerVerdicts, GoldClaim
+    from rankgate.model.verdicts import AnswerVerdicts
 
 # Differences smaller than this come from rounding in binary fractions and mean nothing.
 TOLERANCE = 1e-9

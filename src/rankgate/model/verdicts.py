@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from rankgate.model.answers import Entailment, UnjudgedKind
+from rankgate.model.answers import Entailment, GoldClaim, UnjudgedKind
 
 
 class Unjudged(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -41,13 +41,6 @@ class Support(msgspec.Struct, frozen=True):
 
 
 Supports: TypeAlias = tuple[Support, ...]
-
-
-class GoldClaim(msgspec.Struct, frozen=True, gc=False):
-    """One fact that a right answer must state, in NFC and with single spaces; one that is not vital may be missing."""
-
-    text: str
-    vital: bool = True
 
 
 class AnswerState(Enum):

@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import msgspec
 
 from rankgate.errors import Problem, shown
+from rankgate.model.answers import GoldClaim
 from rankgate.model.values import Sample, Span
-from rankgate.model.verdicts import GoldClaim
 from rankgate.readers.base import KeyedError, ProblemLog, all_of
 from rankgate.readers.dates import iso_day
 from rankgate.readers.json_text import spoken
