@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from rankgate.model.gate_result import PARTS, GateResult
+from rankgate.model.gate_result import GATE_PARTS, GateResult
 from rankgate.model.parts import in_parts, to_row
 
 
 def gate_result(**keys: Any) -> GateResult:
     """A result of these keys."""
-    values = in_parts(keys, PARTS)
-    return GateResult(**values | {name: part(**values[name]) for name, part in PARTS.items()})
+    values = in_parts(keys, GATE_PARTS)
+    return GateResult(**values | {name: part(**values[name]) for name, part in GATE_PARTS.items()})
 
 
 def changed(gate: GateResult, **keys: Any) -> GateResult:
     """The result with other values for these keys."""
-    return gate_result(**{**to_row(gate, PARTS), **keys})
+    return gate_result(**{**to_row(gate, GATE_PARTS), **keys})

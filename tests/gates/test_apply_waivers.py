@@ -14,7 +14,7 @@ from tests.rows import each_row
 from rankgate.criteria.waivers import Waiver, Waivers, ceiling, entry
 from rankgate.gates.apply_waivers import waive
 from rankgate.gates.conclude import concluded
-from rankgate.model.gate_result import PARTS, GateResult
+from rankgate.model.gate_result import GATE_PARTS, GateResult
 from rankgate.model.parts import to_row
 from rankgate.model.reasons import sentences
 from rankgate.model.report import Report, exit_code
@@ -252,7 +252,7 @@ def test_waiving_turns_nothing_into_a_pass_and_changes_no_value(
             assert (new.verdict is PASS) is (old.verdict is PASS)
             assert SEVERITY_ORDER.index(new.verdict) <= SEVERITY_ORDER.index(old.verdict)
             words = {"verdict", "waived"}
-            kept, was = ({k: v for k, v in to_row(gate, PARTS).items() if k not in words} for gate in (new, old))
+            kept, was = ({k: v for k, v in to_row(gate, GATE_PARTS).items() if k not in words} for gate in (new, old))
             assert kept == was
             assert new == old or new.decision.waived is not None
         assert (after.verdict is PASS) <= (before.verdict is PASS)

@@ -19,7 +19,7 @@ from rankgate.diagnosis.misses import Misses, QueryExplained
 from rankgate.gates.acceptance import GateChange
 from rankgate.model.answers import UnjudgedKind
 from rankgate.model.calibration import Calibration
-from rankgate.model.gate_result import PARTS, GateResult
+from rankgate.model.gate_result import GATE_PARTS, GateResult
 from rankgate.model.report import JudgedValue
 from rankgate.model.report_text import file_type
 from rankgate.model.scores import Distribution
@@ -120,10 +120,10 @@ def output_schema(name: str) -> dict[str, Any]:
 def _flatten(parts: dict[str, Any]) -> None:
     """Put the keys of a result's parts beside its own, as report.json has them."""
     result = parts[GateResult.__name__]
-    for name in PARTS:
+    for name in GATE_PARTS:
         result["properties"].pop(name)
         result["required"].remove(name)
-    for part in PARTS.values():
+    for part in GATE_PARTS.values():
         schema = parts.pop(part.__name__)
         result["properties"] |= schema["properties"]
         result["required"] += schema["required"]

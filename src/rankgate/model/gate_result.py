@@ -239,7 +239,7 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 # The values of a result that report.json has no key for: it has their keys beside the others.
-PARTS: Parts = {
+GATE_PARTS: Parts = {
     "measured": MeasuredValue,
     "change": MeasuredChange,
     "limits": GateLimits,

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from rankgate.errors import bad_input
 from rankgate.model.details import sampled
-from rankgate.model.gate_result import PARTS, GateResult
+from rankgate.model.gate_result import GATE_PARTS, GateResult
 from rankgate.model.parts import in_parts, to_row
 from rankgate.model.reasons import sentences
 from rankgate.model.report import REPORT_PARTS, Report
@@ -73,7 +73,7 @@ def file_type() -> type[msgspec.Struct]:
 def encode_report(report: Report) -> str:
     """The report as indented JSON, keys in a fixed order, ending in a newline; without what is not of the file."""
     written = file_keys(with_texts(report))
-    written["gates"] = [to_row(gate, PARTS) for gate in written["gates"]]
+    written["gates"] = [to_row(gate, GATE_PARTS) for gate in written["gates"]]
     if answers := report.changes.answers:
         losses = sampled(answers.losses, [loss.stage for loss in answers.losses], MAX_LOSSES)
         unsupported = answers.unsupported[:MAX_LOSSES]
@@ -135,9 +135,9 @@ def _gate(row: Any, version: int, name: str, key: str) -> Any:
         return row
     if version == 1 and isinstance(reasons := row.get("reasons"), list):
         row["reasons"] = [{"kind": ReasonKind.TEXT, "text": reason} for reason in reasons]
-    result = in_parts(row, PARTS)
+    result = in_parts(row, GATE_PARTS)
     try:
-        parts = {part: msgspec.convert(result[part], kind) for part, kind in PARTS.items()}
+        parts = {part: msgspec.convert(result[part], kind) for part, kind in GATE_PARTS.items()}
         return msgspec.convert(result | parts, GateResult)
     except msgspec.ValidationError as error:
         raise bad_input(f"not a rankgate report: {error}", file=name, key=key) from error

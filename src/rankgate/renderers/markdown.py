@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from msgspec.structs import replace
 
 from rankgate.errors import bad_input
-from rankgate.model.gate_result import PARTS
+from rankgate.model.gate_result import GATE_PARTS
 from rankgate.model.parts import to_row
 from rankgate.model.reasons import sentences
 from rankgate.model.report import Report
@@ -108,7 +108,7 @@ def user_renderer(path: str) -> Callable[[Report], str]:
 
 def _content(report: Report) -> SimpleNamespace:
     """What report.json holds, its keys as attributes, with sentences for the reasons of its gates."""
-    rows = [{**to_row(gate, PARTS), "reasons": sentences(gate)} for gate in report.gates]
+    rows = [{**to_row(gate, GATE_PARTS), "reasons": sentences(gate)} for gate in report.gates]
     return SimpleNamespace(**{**file_keys(report), "gates": [SimpleNamespace(**row) for row in rows]})
 
 
