@@ -136,6 +136,9 @@ def test_block_without_a_language_has_a_plain_fence() -> None:
         pytest.param("👩‍💻 می‌خواهم", "👩‍💻 می‌خواهم", id="joiners that scripts and emoji need"),
         pytest.param("⚠️ é", "⚠️ é", id="a variation selector of an emoji and an accent"),
         pytest.param("a\u3164b\u115fc\uffa0", "a\\u3164b\\u115fc\\uffa0", id="fillers that look like nothing"),
+        pytest.param("a\u2800b\u17b4", "a\\u2800b\\u17b4", id="more of them"),
+        pytest.param("e" + "\u0301" * 7, "e" + "\u0301" * 5 + "\\u0301" * 2, id="marks that cover other lines"),
+        pytest.param("ש\u05bc\u05c1\u05b8\u0596", "ש\u05bc\u05c1\u05b8\u0596", id="as many marks as people write"),
         pytest.param("a\U000e0100b", "a\\ue0100b", id="selectors that can hide a message"),
     ],
 )

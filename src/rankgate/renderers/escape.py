@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
@@ -16,7 +17,10 @@ from rankgate.model.wording import without_marks
 
 _JOINERS = "\u200c\u200d"  # needed by scripts and emoji, harmless alone
 # Printable to Python and yet invisible: fillers, and the selectors in which a message can hide.
-_INVISIBLE = frozenset("\u034f\u115f\u1160\u3164\uffa0") | frozenset(map(chr, range(0xE0100, 0xE01F0)))
+_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0") | frozenset(
+    map(chr, range(0xE0100, 0xE01F0))
+)
+_MOST_MARKS = 5  # on one letter
 _BACKTICKS = re.compile(r"`+")
 _LONGEST_SPAN_FENCE = 80  # GitHub's parser takes longer runs of backticks for text
 _ENDLESS = re.compile(r"`{200,}")  # it counts the fence of a block to 255 only
@@ -129,10 +133,15 @@ def one_line(text: object, limit: int | None = None) -> str:
 
 
 def unhidden(line: str) -> str:
-    """The same with its spaces as they are."""
-    if line.isprintable() and (line.isascii() or _INVISIBLE.isdisjoint(line)):
+    """The same with its spaces as they are, and of what is piled upon a letter no more than languages need."""
+    if line.isascii() and line.isprintable():
         return line
-    return "".join(char if _shows(char) else f"\\u{ord(char):04x}" for char in line)
+    signs: list[str] = []
+    marks = 0
+    for char in line:
+        marks = marks + 1 if unicodedata.category(char) in ("Mn", "Me") else 0
+        signs.append(char if _shows(char) and marks <= _MOST_MARKS else f"\\u{ord(char):04x}")
+    return "".join(signs)
 
 
 def _shows(char: str) -> bool:
