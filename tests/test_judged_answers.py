@@ -175,7 +175,7 @@ def test_without_verdicts_retrieval_is_judged_all_the_same(
     project.gates(severity, ("regression_max: 0.05", f"regression_max: 0.05, severity: {severity}"))
     found, gates, out = project.check()
     assert (found, gates["recall@2"]["verdict"], gates["faithfulness"]["verdict"]) == (code, "pass", verdict), out
-    assert "no judge's verdicts for 100 of 100 questions in the run, which faithfulness needs: the judge was not" in out
+    assert "faithfulness lacks verdicts for 100 of 100 questions in the run: the judge was not" in out
 
 
 def test_answers_that_nobody_asked_about_only_warn_where_the_criteria_say_so(project: Project) -> None:
@@ -253,7 +253,7 @@ def test_validate_reads_verdicts_as_check_does(project: Project) -> None:
     project.run("run.jsonl", right)
     files = ["--gold", "gold.jsonl", "--run", "run.jsonl", "--baseline", "base.jsonl"]
     assert main(["validate", *files]) == 2
-    assert "no judge's verdicts for 100 of 100 questions in the run" in project.capsys.readouterr().out
+    assert "lacks verdicts for 100 of 100 questions in the run" in project.capsys.readouterr().out
     project.judge("run.jsonl", "base.jsonl")
     assert main(["validate", *files]) == 0
 

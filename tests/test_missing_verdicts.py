@@ -23,7 +23,7 @@ gates:
 """
 FILES = ["--criteria", "our.yaml", "--gold", "gold file.jsonl", "--run", "now.jsonl", "--baseline", "then.jsonl"]
 STORE = Path("now.verdicts.jsonl")
-OTHER = "those at hand are by another judge (JUDGE), of another model, settings or prompts; run `rankgate judge`"
+OTHER = "those at hand are by another judge (JUDGE); run `rankgate judge`"
 PROMPTS = Path(judge_model.__file__).parent / "prompts"
 
 
@@ -141,7 +141,7 @@ def test_one_sentence_says_what_is_missing_why_and_which_command_asks_for_it(
     [judge_id] = {json.loads(line)["judge"][:8] for line in setting.lines}
     sentence = f"the judge failed at {case.lacking}, which faithfulness needs; run `rankgate judge --again`"
     if case.cause:
-        sentence = f"no judge's verdicts for {case.lacking}, which faithfulness needs: {case.cause}"
+        sentence = f"faithfulness lacks verdicts for {case.lacking}: {case.cause}"
     sentence = sentence.replace("JUDGE", judge_id)
     assert report["summary"] == f"May be merged, with a warning: {sentence}; 1 more gate warns with it."
     again = [] if case.cause else ["--again"]
@@ -156,7 +156,7 @@ def test_one_sentence_says_what_is_missing_why_and_which_command_asks_for_it(
 def test_a_gate_that_came_later_says_that_nobody_was_asked_about_it(setting: Setting) -> None:
     new_gate(setting)
     report = checked()
-    needed = f"no judge's verdicts for {RUN}, which answer_relevancy needs: the judge was not asked"
+    needed = f"answer_relevancy lacks verdicts for {RUN}: the judge was not asked"
     assert report["summary"] == f"May be merged, with a warning: {needed}{PLAIN}."
     assert report["conclusion"]["next"] == ["rankgate", "judge", *FILES]
 

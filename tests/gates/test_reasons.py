@@ -153,7 +153,7 @@ def test_a_limit(case: tuple[Any, ...]) -> None:
     assert sentences(gate) == [technical]
 
 
-LACKING = "no judge's verdicts for 3 of 1,200 questions in the run, which recall@5 needs: "
+LACKING = "recall@5 lacks verdicts for 3 of 1,200 questions in the run: "
 OTHERS = {
     ReasonKind.NO_BASELINE: "no baseline: whether recall@5 got worse could not be checked",
     ReasonKind.NOT_STATED: "the baseline states no `latency_ms`, which recall@5 reads; accept its run again",
@@ -210,15 +210,14 @@ def test_another_served_model_is_named() -> None:
         pytest.param(
             {UnjudgedKind.NO_VERDICT: 2, UnjudgedKind.EMPTY: 1},
             (),
-            f"{LACKING}it failed at 1 (1 empty); run `rankgate judge --again`",
+            f"{LACKING}the judge failed at 1 (1 empty); run `rankgate judge --again`",
             id="failed at some",
         ),
         pytest.param({UnjudgedKind.NO_VERDICT: 3}, (), OTHERS[ReasonKind.NO_VERDICT], id="not asked"),
         pytest.param(
             {UnjudgedKind.NO_VERDICT: 3},
             ("b", "c"),
-            f"{LACKING}those at hand are by another judge (b and c), of another model, settings or prompts; run "
-            "`rankgate judge`",
+            f"{LACKING}those at hand are by another judge (b and c); run `rankgate judge`",
             id="other judges",
         ),
         pytest.param(

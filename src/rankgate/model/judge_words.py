@@ -140,15 +140,15 @@ def no_verdict_text(reason: Reason, gate: GateResult, of: str) -> str:
     failures = sum(failed.values())
     if failures >= reason.count:
         return f"the judge failed at {of} ({why}), which {gate.metric} needs; run `rankgate judge --again`"
-    missing = f"no judge's verdicts for {of}, which {gate.metric} needs"
+    missing = f"{gate.metric} lacks verdicts for {of}"
     if failures:
-        return f"{missing}: it failed at {failures:,} ({why}); run `rankgate judge --again`"
+        return f"{missing}: the judge failed at {failures:,} ({why}); run `rankgate judge --again`"
     cause = "the judge was not asked"
     if gate.judge and gate.judge.id in reason.names:
         cause = "those at hand are on other answers or passages"
     elif reason.names:
         names = " and ".join(reason.names)
-        cause = f"those at hand are by another judge ({names}), of another model, settings or prompts"
+        cause = f"those at hand are by another judge ({names})"
     return f"{missing}: {cause}; run `rankgate judge`"
 
 
