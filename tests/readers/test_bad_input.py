@@ -490,6 +490,18 @@ BOTH = "says no_answer: true and names relevant documents"
             id="what is no document id",
         ),
         pytest.param(
+            "gold.jsonl",
+            '{"id": "q1", "expected_output": ["a", ""]}\n{"id": "q2", "expected_output": {"": 1}}\n'
+            '{"id": "", "expected_output": ["a"]}\n{"id": "q4", "expected_output": ["a"], "negatives": [""]}\n',
+            [
+                "gold.jsonl:1: expected_output: sample 'q1': expected a document id, found ''",
+                "gold.jsonl:2: expected_output: sample 'q2': expected a document id, found ''",
+                "gold.jsonl:3: the sample has no id",
+                "gold.jsonl:4: negatives: sample 'q4': a negative is empty; write its id, or leave it out",
+            ],
+            id="an id that is empty, which an empty id of a run would match",
+        ),
+        pytest.param(
             "gold.yaml",
             'samples:\n  - id: q1\n    expected_output: {a: "1"}\n  - id: q2\n    expected_output: {a: yes}\n',
             [

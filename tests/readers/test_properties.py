@@ -138,14 +138,14 @@ def test_json(file: Path, value: object, other: object, indent: int | None) -> N
 
 # Valid files, and the same files damaged.
 
-# Ids as the column formats can hold them; the JSON formats hold any text.
+# Ids as the column formats can hold them; the JSON formats hold any text, in gold sets any that is not empty.
 COLUMN_IDS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=6)
 # Those of queries in qrels, where a line that begins with # is a comment, and U+FEFF at the start of a file a mark.
 QRELS_IDS = COLUMN_IDS.filter(lambda text: not text.startswith(("#", "\ufeff")))
 LISTS = ("topk", "retrieved", "actual_output", "actualOutput")  # a document with such a key is read as a run line
-IDS = (COLUMN_IDS | st.text(st.characters(exclude_categories=["Cs"]), max_size=6) | st.integers(0, 30).map(str)).filter(
-    lambda text: text not in LISTS
-)
+IDS = (
+    COLUMN_IDS | st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6) | st.integers(0, 30).map(str)
+).filter(lambda text: text not in LISTS)
 GAINS = st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 3.0]) | st.floats(-1000, 1000)
 
 

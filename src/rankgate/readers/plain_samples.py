@@ -40,8 +40,8 @@ def plain_sample(line: bytes, number: int) -> Sample | None:
         return None
     gains = written.expected_output
     texts = len(gains) + (3 if written.input is None else 5 if isinstance(written.input, str) else 6)
-    if line.count(b'"') != 2 * texts:
-        return None  # a quote within a text, or a key that stands twice
+    if line.count(b'"') != 2 * texts or b'""' in line:
+        return None  # a quote within a text, a key that stands twice, or an id that is empty
     if isinstance(gains, list):
         gains = dict.fromkeys(gains, 1.0)
     else:

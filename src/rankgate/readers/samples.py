@@ -98,6 +98,8 @@ def _checked(value: object, line: int | None) -> Sample:
     relevant = {doc for doc, gain in gains.items() if gain > 0}
     if metadata.no_answer and relevant:
         raise KeyedError(f"{name} says no_answer: true and names relevant documents", "metadata.no_answer")
+    if "" in written.negatives:
+        raise KeyedError(f"{name}: a negative is empty; write its id, or leave it out", "negatives")
     negatives = tuple(dict.fromkeys(map(str, written.negatives)))
     if not relevant.isdisjoint(negatives):
         both = shown(next(doc for doc in negatives if doc in relevant))
@@ -125,7 +127,7 @@ def _checked(value: object, line: int | None) -> Sample:
 def _written(value: object) -> tuple[dict[Any, Any], WrittenSample]:
     if not isinstance(value, dict):
         raise KeyedError(f"expected a sample with id and expected_output, found {shown(value)}")
-    if value.get("id") is None:
+    if value.get("id") in (None, ""):
         raise KeyedError("the sample has no id")
     try:
         return value, msgspec.convert(value, WrittenSample)
@@ -249,7 +251,7 @@ def check_gain(doc: object, gain: object) -> float:
 
 
 def _id(value: object) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int):
+    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
         raise ValueError(f"expected a document id, found {shown(value)}")
     return str(value)
 
