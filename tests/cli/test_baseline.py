@@ -265,7 +265,9 @@ def test_a_question_that_the_accepted_run_lacks_is_a_list_without_a_result(
     summary(store, capsys)
     assert accept("--criteria", "trec.yaml", *DATE) == 0
     assert "80.0%" in capsys.readouterr().out
-    assert summary(store, capsys) == "PASS  No list changed in the first 1: recall@1 stays at 80.0% (10 questions)."
+    assert (
+        summary(store, capsys) == "PASS  No list changed in the first result: recall@1 stays at 80.0% (10 questions)."
+    )
 
     Path("run.trec").write_text("".join(LINES[:9]))
     assert "80.0% → 90.0%" in summary(store, capsys) or "+10.0" in summary(store, capsys)

@@ -24,7 +24,7 @@ from rankgate.model.headline import OF_GATES
 from rankgate.model.report import Diagnosis, Report
 from rankgate.model.scores import MatchedQuery, Scores
 from rankgate.model.values import Gold, Sample, Unit, Verdict
-from rankgate.model.wording import count_text, delta_text
+from rankgate.model.wording import count_text, delta_text, ranks_text
 from rankgate.statistics.chance import at_least
 from rankgate.statistics.saddlepoint import difference_interval
 
@@ -159,7 +159,7 @@ def _counted(case: Case) -> list[Diagnosis]:
 
 def _counts(fates: Mapping[Cause, int], case: Case) -> Iterator[str]:
     """`3 return no results now`, fate by fate; what has no line or answers another text is counted apart from these."""
-    k = first_k(case.metric)
+    k = ranks_text(first_k(case.metric))
     for fate, words in _COUNTED.items():
         lines = [(len(case.absent), _ABSENT), (len(case.unasked), _UNANSWERED)] if fate is Cause.NO_RESULT else []
         rest = fates.get(fate, 0) - sum(count for count, _ in lines)
@@ -179,7 +179,7 @@ def _known(fate: Cause, case: Case, number: Mapping[str, str]) -> str:
         without = {query for query, each in case.worse.items() if each is fate}
         lists = {words: without - case.absent - case.unasked, _ABSENT: case.absent, _UNANSWERED: case.unasked}
         words = ", or ".join(what for what, queries in lists.items() if queries)
-    return words.format(k=first_k(case.metric), **number)
+    return words.format(k=ranks_text(first_k(case.metric)), **number)
 
 
 def _tag_of_most(case: Case) -> TagShare | None:
@@ -227,7 +227,7 @@ def _below(gate: GateResult, k: int, gold: Gold, candidate: Scores, baseline: Sc
     places = Counter(counted.values())
     elsewhere = sum(_went_elsewhere(candidate, gold.samples[query]) for query in counted)
     which = " tagged {tag}" if gate.segment is not None else ""
-    where = {_PLACES[place].format(k=k): places[place] for place in _PLACES if places[place]}
+    where = {_PLACES[place].format(k=ranks_text(k)): places[place] for place in _PLACES if places[place]}
     parts = [f"{count:,} {place}" if len(where) > 1 else f"all {place}" for place, count in where.items()]
     text = f"{len(missed):,} of the {count_text(len(samples), 'question')}{which} miss a relevant document"
     if old := len(missed) - len(new):

@@ -14,6 +14,7 @@ from rankgate.model.wording import (
     delta_text,
     exact_decimals,
     limit_word,
+    ranks_text,
     telling_decimals,
     value_text,
     vanishes,
@@ -125,7 +126,7 @@ def _what_stays(topic: Topic) -> str:
     if topic.conclusion.unit not in (Unit.SHARE, Unit.SCORE) or metric.startswith("score("):
         return "value changed"
     cutoff = _CUTOFF.search(metric)
-    return f"list changed in the first {cutoff[1]}" if cutoff else "list changed"
+    return f"list changed in the first {ranks_text(int(cutoff[1]))}" if cutoff else "list changed"
 
 
 def _left_out(topic: Topic) -> bool:

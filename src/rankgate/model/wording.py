@@ -42,6 +42,11 @@ def _digits(delta: float, unit: Unit, decimals: int | None) -> str:
     return f"{abs(delta) * (100 if unit is Unit.SHARE else 1):.{_decimals(unit, decimals)}f}"
 
 
+def ranks_text(k: int) -> str:
+    """What stands after `the first`: a number of results, of which one alone is `result`."""
+    return "result" if k == 1 else f"{k:,}"
+
+
 def size_text(size: float, unit: Unit, decimals: int | None = None) -> str:
     """`5.8 pp`: a change without its sign."""
     return delta_text(size, unit, decimals).lstrip(f"+±{MINUS}")
