@@ -8,6 +8,7 @@ import io
 import os
 import re
 import shutil
+import signal
 from collections.abc import Generator
 from contextlib import chdir, redirect_stdout
 from pathlib import Path
@@ -54,6 +55,10 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.data_too_large, HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 settings.load_profile("rankgate")
+
+# A job in the background of a script ignores interrupts, and so would every process that the tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -79,6 +79,7 @@ def environment(
     """What the runner sets; the payload lies in the directory."""
     path = directory / f"event-{event}-{run}-{attempt}.json"
     path.write_text(json.dumps(payload_of(event, pull, github.id, **about)), encoding="utf-8")
+    github.started(run, attempt)
     return {
         "GITHUB_ACTIONS": "true",
         "GITHUB_API_URL": github.url,

@@ -493,6 +493,14 @@ class GitHub(FaultyServer):
             check["completed_at"] = fields.get("completed_at") or check["completed_at"] or utc()
         return check
 
+    def started(self, run: int, attempt: int) -> None:
+        """A run is there, if not in a list yet, with so many attempts at least."""
+        known = [each for each in self.unlisted_runs if each["id"] == run]
+        if not known:
+            known = [{"id": run, "run_attempt": attempt}]
+            self.unlisted_runs += known
+        known[0]["run_attempt"] = max(known[0]["run_attempt"], attempt)
+
     def list_runs(self, request: Request) -> Any:
         return Listed(self.runs, "workflow_runs")
 

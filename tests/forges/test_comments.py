@@ -26,13 +26,8 @@ def post(
     github: GitHub, pull: PullRequest, who: Mark, text: str, *, login: str = ACTIONS_LOGIN, fresh: bool = False
 ) -> str:
     client = patient(github.url, github.token)
-    ran(github, who)
+    github.started(who.run, who.attempt)
     return upsert(PullThread(client, github.repository, pull.number, login), who, text, fresh=fresh)
-
-
-def ran(github: GitHub, who: Mark) -> None:
-    """GitHub knows the run."""
-    github.unlisted_runs.append({"id": who.run, "run_attempt": who.attempt})
 
 
 def bodies(github: GitHub, pull: PullRequest) -> list[str]:
@@ -123,7 +118,7 @@ def test_every_gate_of_a_repository_has_its_own_comment(github: GitHub) -> None:
 def test_a_newer_run_is_never_overwritten_by_an_older_one(github: GitHub, run: int, attempt: int) -> None:
     pull = github.new_pull()
     newer = f"{mark(pull, run, attempt).line()}\nnewer"
-    ran(github, mark(pull, run, attempt))
+    github.started(run, attempt)
     github.comment(pull.number, newer, by=github.token)
     assert post(github, pull, mark(pull, 7, 1), "older") == "outdated"
     assert bodies(github, pull) == [newer]
@@ -227,7 +222,7 @@ def test_two_jobs_that_both_find_nothing_end_with_one_comment(github: GitHub) ->
     for other, left in ((6, "ours"), (8, "theirs")):
         pull = github.new_pull(f"race-{other}")
         theirs = f"{mark(pull, other).line()}\ntheirs"
-        ran(github, mark(pull, other))
+        github.started(other, 1)
         github.meanwhile("POST", COMMENTS, partial(github.comment, pull.number, theirs, by=github.token))
         post(github, pull, mark(pull, 7), "ours")
         (body,) = bodies(github, pull)
@@ -239,7 +234,7 @@ def test_a_newer_run_that_writes_while_we_look_is_not_set_back(github: GitHub) -
     number = github.comment(pull.number, f"{mark(pull, 1).line()}\nold", by=github.token)
     newer = f"{mark(pull, 9).line()}\nnewer"
     path = f"/issues/comments/{number}"
-    ran(github, mark(pull, 9))
+    github.started(9, 1)
     github.meanwhile("GET", r"/pulls/\d+$", lambda: github.do("PATCH", path, {"body": newer}, by=github.token))
     assert post(github, pull, mark(pull, 7), "older") == "outdated"
     assert bodies(github, pull) == [newer]
