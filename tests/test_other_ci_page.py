@@ -1,4 +1,4 @@
-"""docs/other-ci.md: its YAML is what the forges take, and its lines of curl keep one comment."""
+"""docs/other-ci.md and docs/pipelines: the YAML is what the forges take, and its lines of curl keep one comment."""
 
 from __future__ import annotations
 
@@ -18,8 +18,11 @@ from tests.forges.faults import Answer
 from tests.forges.loopback_server import Handler, LoopbackServer, serving
 from tests.repositories import commit, git
 
-PAGE = (Path(__file__).parents[1] / "docs" / "other-ci.md").read_text(encoding="utf-8")
-GITLAB, BITBUCKET, AZURE = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+DOCS = Path(__file__).parents[1] / "docs"
+(GITLAB,) = re.findall(r"```yaml\n(.*?)```", (DOCS / "other-ci.md").read_text(encoding="utf-8"), re.DOTALL)
+BITBUCKET, AZURE = (
+    (DOCS / "pipelines" / f"{forge}-pipelines.yml").read_text(encoding="utf-8") for forge in ("bitbucket", "azure")
+)
 
 
 @pytest.mark.parametrize(  # the schema of Azure takes a minute, and no number and no boolean
