@@ -29,25 +29,29 @@ from rankgate.renderers.view.rows import (
 def first_rows(report: Report, most: int) -> Rows:
     """What decided, the conclusion's row first; then one row for the rest that hold, and the whole of a segment.
 
-    Where nothing failed or warns, what lies beyond its limit within noise, so that no pass hides it.
+    Where no gate failed or warns, what lies beyond its limit within noise.
     """
-    first, spoken = headline_gate(report), report.conclusion
+    first = headline_gate(report)
+    spoken = report.conclusion
     bad = [gate for gate in report.gates if gate.verdict is not Verdict.PASS]
     lost = report.changes.lost_parts[:most] if spoken.kind is ConclusionKind.LOST_PART else []
     if spoken.kind is ConclusionKind.EMPTY:
         return Rows()
-    if report.verdict is Verdict.PASS or not (bad or lost):
+    if not (bad or lost):
         return unproven_rows(report, most)
 
-    order, whole = sorted(bad, key=lambda gate: (gate is not first, *rank(gate))), _whole(report, first)
-    room = max(not lost, most - len(lost) - (whole is not None))
-    listed, deciding = order, [gate for gate in order if gate.verdict is report.verdict]
+    order = sorted(bad, key=lambda gate: (gate is not first, *rank(gate)))
+    whole = _whole(report, first)
+    wholes = [whole] if whole else []
+    least = 0 if lost else 1
+    room = max(least, most - len(lost) - len(wholes))
+    deciding = [gate for gate in order if gate.verdict is report.verdict]
+    listed = order
     if len(deciding) > room and spoken.counts.get("same_cause") and not spoken.counts.get("gates_fail"):
         listed = [gate for gate in order if gate.name == order[0].name or gate not in deciding]
     shown = listed[:room]
     unproven = _unproven_parts(report, first)
     shown += unproven[: max(1, room - len(shown))]
-    wholes = [whole] if whole else []
     metrics = {*(gate.metric for gate in (*shown, *wholes)), *(part.metric for part in lost)}
     alone = len(metrics) == 1 and len({gate.name for gate in (*shown, *wholes)}) <= 1
     rows = [*(_lost_part(part, alone=alone) for part in lost), *(row_of(gate, report, alone=alone) for gate in shown)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rankgate.model.conclusion import ConclusionKind
 from rankgate.model.gate_result import OF_QUESTIONS, GateResult
 from rankgate.model.headline import headline_gate
 from rankgate.model.reasons import beyond_noise_text, sentences, waived_text
@@ -53,8 +52,6 @@ def _waiver_note(gate: GateResult, report: Report) -> str:
 
 def _unsaid(gate: GateResult, report: Report) -> list[int]:
     """The places of its reasons that neither the conclusion says, nor the numbers of its row, nor a note of its own."""
-    if gate.verdict is Verdict.PASS:
-        return []
     return [
         position
         for position, reason in enumerate(gate.decision.reasons)
@@ -105,10 +102,10 @@ def reasons_of(report: Report) -> list[Note]:
 
 
 def if_meant(report: Report) -> Sentence:
-    """How a loss gets in that somebody means, by what helps; nothing where no gate fails, or for what is no loss."""
+    """How a loss gets in that somebody means, by what helps; nothing for what is no loss."""
     failing = [gate for gate in report.gates if gate.verdict is Verdict.FAIL]
     kinds = {reason.kind for gate in failing for reason in gate.decision.deciding}
-    if report.conclusion.kind is not ConclusionKind.GATE_FAILS or not kinds or kinds - _OF_LOSSES:
+    if not kinds or kinds - _OF_LOSSES:
         return ()
     if report.base is not None and report.base.head_verdict is not Verdict.FAIL:
         return ()  # the notes on the base say what the label would let through

@@ -1,4 +1,4 @@
-"""The rows of numbers: what failed or warns, the worst first; the rest, counted once; the whole."""
+"""The rows of numbers: all gates, the worst first, and what is unproven; how a gate becomes a row."""
 
 from __future__ import annotations
 
@@ -13,11 +13,7 @@ from rankgate.model.conclusion import ConclusionKind
 from rankgate.model.gate_result import GateResult
 from rankgate.model.report import Report
 from rankgate.model.values import Reason, ReasonKind, Ruling, Verdict
-from rankgate.model.wording import (
-    beyond_word,
-    count_text,
-    limit_word,
-)
+from rankgate.model.wording import beyond_word, count_text, limit_word
 from rankgate.renderers import phrases
 from rankgate.renderers.escape import Sentence, Text, plain
 
