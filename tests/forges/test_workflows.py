@@ -101,7 +101,7 @@ def test_our_own_gate_starts_by_the_same_events_as_the_written_one() -> None:
 
 
 POSTING = {
-    "gate": {"contents": "read", "pull-requests": "write", "checks": "write"},
+    "gate": {"actions": "read", "contents": "read", "pull-requests": "write", "checks": "write"},
     "queue": {"actions": "read", "checks": "write"},
 }
 
