@@ -1121,11 +1121,12 @@ OUTSIDE = "lies outside of the repository"
 
 
 @pytest.mark.parametrize("key", ["gold", "run", "baseline", "traffic", "scores"])
-@pytest.mark.parametrize("path", ["../secret.txt", ".git/config"])
+@pytest.mark.parametrize("path", ["../secret.txt", ".git/config", "other/.git/config"])
 def test_where_a_gate_is_introduced_no_secret_is_read(repository: Path, key: str, path: str) -> None:
     """What cannot be read is quoted, and the job may have a token there."""
     on_main(all_of(remove("ship-criteria.yaml"), remove("baseline")))
     write("../secret.txt", "a secret of the job")()
+    write("other/.git/config", "a token of the job")()
     inputs = {"gold": "gold.yaml", "run": "run.jsonl", key: path}
     gate = "{name: score(f), direction: higher, threshold: 0.1}" if key == "scores" else "{name: mrr, threshold: 0.1}"
     named = ", ".join(f"{name}: {file}" for name, file in inputs.items())

@@ -186,7 +186,7 @@ class Trees(msgspec.Struct, frozen=True):
         if path is None or is_remote(path):
             return
         inside = inside_of(self.repository, path)
-        if inside is None or inside.split("/")[0] == ".git":  # which may hold a token
+        if inside is None or ".git" in inside.lower().split("/"):  # which may hold a token, also of a checkout within
             what = "lies outside of the repository; let the job name it to the command"
             raise bad_input(what, file=shown_path(path))
         self.refuse_link(path)
