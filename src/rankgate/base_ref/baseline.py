@@ -90,7 +90,7 @@ def acceptances(stored: InputFile | None) -> AcceptanceLog:
             memory = directory_store(stored.path).memory
             records = memory.read("accepted")
             mark = anchor_of(records, memory.keeps)
-            kept = any(each.id == mark.id and memory.keeps(each) for each in records) if mark else False
+            kept = mark is not None and any(each.id == mark.id and memory.keeps(each) for each in records)
             return AcceptanceLog(records, mark if kept else None)
     return AcceptanceLog()
 

@@ -291,7 +291,8 @@ def own_inputs(inputs: Inputs, gate: Gate, base: Gate | None, trees: Trees, *, t
         file = getattr(criteria.inputs, key)
         if getattr(inputs, key) is None and file is not None and file != getattr(known, key, None):
             trees.refuse_outside(file.path)
-    trees.refuse_outside(None if known else criteria.inputs.scores)
+    if known is None:
+        trees.refuse_outside(criteria.inputs.scores)
     files = criteria.inputs.model_copy(update={"run": inputs.run or criteria.inputs.run, "baseline": baseline})
     fork_runs = criteria.fork_runs if trusted else "untrusted"
     return criteria.model_copy(update={"inputs": files, "judge": None, "fork_runs": fork_runs})

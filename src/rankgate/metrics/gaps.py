@@ -92,8 +92,10 @@ def at_worst(metric: Metric, columns: Sequence[Sequence[float | None]], rows: se
 
 def filled(metric: Metric, column: Sequence[float | None], rows: set[int], fraction: float) -> list[float | None]:
     """The column with a value where it lacks one in these rows: at this fraction between the worst and the best."""
-    low, high = metric.low or 0.0, 1.0 if metric.high is None else metric.high
-    value = low + (fraction if metric.direction is Direction.HIGHER else 1 - fraction) * (high - low)
+    low = 0.0 if metric.low is None else metric.low
+    high = 1.0 if metric.high is None else metric.high
+    worst, best = (low, high) if metric.direction is Direction.HIGHER else (high, low)
+    value = worst + fraction * (best - worst)
     return [value if row in rows and known is None else known for row, known in enumerate(column)]
 
 
