@@ -36,6 +36,11 @@ def decide(measurement: Measurement) -> GateResult:
     doubtful = in_doubt or bool(rulings.warnings)
     beyond = [limit.finding.beyond for limit in rulings.limits if limit.finding.ruling is Ruling.VIOLATED]
     reasons = [*rulings.unjudged, *violated, *inconclusive, *rulings.warnings]
+    detectable: Detectable | None = None
+    if gate.regression_max is not None:
+        from rankgate.gates.power import measured_power  # noqa: PLC0415 -- paid only where a drop is limited
+
+        detectable = measured_power(measurement)
     return GateResult(
         name=gate.name,
         metric=metric.name,
@@ -56,7 +61,7 @@ def decide(measurement: Measurement) -> GateResult:
         evidence=GateEvidence(
             evidence_state=_evidence_state(measurement, rulings),
             only_inconclusive=in_doubt and not (rulings.unjudged or violated or rulings.warnings),
-            detectable=_detectable(measurement) if gate.regression_max is not None else None,
+            detectable=detectable,
         ),
         decision=GateDecision(
             verdict=_verdict(rulings, blocks=gate.blocks, doubtful=doubtful),
@@ -158,9 +163,3 @@ def _beyond_noise_first(measurement: Measurement, inconclusive: list[Reason]) ->
     kinds = {reason.kind for reason in rule(again, may_block=True).reasons(Ruling.VIOLATED)}
     marked = [replace(each, beyond_noise=not each.in_doubt and each.kind in kinds) for each in inconclusive]
     return sorted(marked, key=lambda reason: not reason.in_doubt)
-
-
-def _detectable(measurement: Measurement) -> Detectable | None:
-    from rankgate.gates.power import measured_power  # noqa: PLC0415 -- paid only where a drop is limited
-
-    return measured_power(measurement)
