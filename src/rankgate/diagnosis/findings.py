@@ -17,10 +17,8 @@ from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.comparison import compare, on_rows, paired_scores
 from rankgate.metrics.gaps import baseline_column
 from rankgate.metrics.tags import in_segment, part_names
-from rankgate.model.conclusion import ConclusionKind
 from rankgate.model.details import Cause
 from rankgate.model.gate_result import GateResult
-from rankgate.model.headline import OF_GATES
 from rankgate.model.report import Diagnosis, Report
 from rankgate.model.scores import MatchedQuery, Scores
 from rankgate.model.values import Gold, Sample, Unit, Verdict
@@ -103,11 +101,15 @@ def diagnose_conclusion(
     baseline: Scores | None,
     lists: RunLists,
 ) -> list[Diagnosis]:
-    """As `diagnose`, of the questions of the report's conclusion and no others; as it is where that speaks of none."""
+    """As `diagnose`, of the questions that the report's conclusion is about and no others.
+
+    It speaks of a gate or a part that does not hold. What was known stays where its metric is not one of these, or
+    nothing of the part compares.
+    """
     about = report.conclusion
     metric = next((each for each in metrics if each.name == about.metric), None)
     gate = next((each for each in report.gates if each.place == (about.gate, about.segment)), None)
-    if about.kind not in (*OF_GATES, ConclusionKind.LOST_PART) or metric is None:
+    if metric is None:
         return report.explanation.diagnosis
     rows = [row for row, each in enumerate(gold.samples.values()) if in_segment(part_names(each), about.segment)]
     names = {candidate.query_ids[row] for row in rows}
