@@ -22,7 +22,8 @@ def baseline_notes(
     criteria: Criteria, candidate: ScoredRun, baseline: ScoredRun, changes: GoldChanges | None
 ) -> list[str]:
     """That the gold set changed, and what became of lists of another length."""
-    scores, notes = candidate.scores, list[str]()
+    scores = candidate.scores
+    notes: list[str] = []
     if changes:
         notes.append(gold_note(changes))
     sees_all = any(metric.cutoff is Cutoff.WHOLE or sees_below(metric) for metric in criteria.metrics())
@@ -46,7 +47,7 @@ def _longest_list(scores: Scores) -> int:
 def cut_text(metrics: Sequence[Metric], *runs: Scores) -> str:
     """What cutting the lists of a run makes of its values, after a semicolon; empty where it is no more than rounding.
 
-    Of several runs, the first that it changes is told.
+    Of several runs it speaks of the first that it changes.
     """
     texts: list[str] = []
     for metric in metrics:

@@ -152,7 +152,13 @@ def oddities_of(gold: Gold, how: Matching, lists: Lists) -> Oddities | None:
         return None
     ids = now.documents.values() if how.by is By.DOC else now.documents
     returned = list(islice(dict.fromkeys(ids), NAMED))
-    respelled, spellings = _other_spellings(never, ids) if never else (0, [])
+    others: dict[str, str] = {}
+    spellings: list[Spelling] = []
+    if never:
+        from rankgate.collecting.spelling import differs_in, respelled  # noqa: PLC0415 -- paid only where an id is in no list
+
+        others = respelled(never, ids)
+        spellings = [Spelling(*pair, differs_in(*pair)) for pair in islice(others.items(), NAMED)]
     return Oddities(
         never_returned=len(never),
         relevant=len(relevant),
@@ -163,19 +169,11 @@ def oddities_of(gold: Gold, how: Matching, lists: Lists) -> Oddities | None:
         lists=len(now.by_query),
         rising_queries=list(now.rising[:NAMED]),
         returned=returned if never and len(never) == len(relevant) else [],
-        respelled=respelled,
+        respelled=len(others),
         spellings=spellings,
         tied=tied,
         self_first=self_first,
     )
-
-
-def _other_spellings(never: Sequence[str], ids: Iterable[str]) -> tuple[int, list[Spelling]]:
-    """How many ids that no list holds are there in another spelling, and some of them."""
-    from rankgate.collecting.spelling import differs_in, respelled  # noqa: PLC0415 -- paid only where an id is in no list
-
-    others = respelled(never, ids)
-    return len(others), [Spelling(*pair, differs_in(*pair)) for pair in islice(others.items(), NAMED)]
 
 
 def unmatched(gold: Gold, plan: Plan, scored: ScoredRun) -> Oddities | None:

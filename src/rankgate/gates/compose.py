@@ -68,7 +68,8 @@ def compose(
         trend: the last runs of the main branch.
     """
     inputs, criteria, gold = case.inputs, case.criteria, evaluation.gold
-    run, baseline = evaluation.run.run, evaluation.baseline.run if evaluation.baseline else None
+    run = evaluation.run.run
+    baseline = evaluation.baseline.run if evaluation.baseline else None
     mark = mark_of(gold, fingerprint_of(gold), by_query=False)
     facts = _facts(case, evaluation, results, changes, mark) if baseline else BaselineFacts()
     spans = _of_spans(case, evaluation)

@@ -43,7 +43,8 @@ def rule_lacking(measurement: Measurement, lacking: list[Reason], *, may_block: 
 def floor_left_open(measurement: Measurement, finding: Finding, ruling_on: Callable[[Estimate], Finding]) -> Ruled:
     """The ruling on the value; `finding` is that on the answers that are judged, `ruling_on` rules on another value."""
     gate, candidate = measurement.gate, measurement.candidate
-    missing, values = set(measurement.gaps.missing), candidate.uncut_values(gate.metric.name)
+    missing = set(measurement.gaps.missing)
+    values = candidate.uncut_values(gate.metric.name)
     rows: list[list[_Completed]] = []
     for fraction in _FRACTIONS:
         column = filled(gate.metric, values, missing, fraction)

@@ -101,7 +101,9 @@ def without_gain(change: Change, since: Change, direction: Direction) -> Change:
     if change.value is None or since.value is None:
         return change
     gain = max(since.value, 0.0) if direction is Direction.HIGHER else min(since.value, 0.0)
-    low, high = (None if bound is None else bound - gain for bound in change.ci)
+    low, high = change.ci
+    low = None if low is None else low - gain
+    high = None if high is None else high - gain
     return Change(change.value - gain, (low, high))
 
 
@@ -114,5 +116,7 @@ def _within(metric: Metric, own: Estimate, change: Change) -> Estimate:
         bound = bound if metric.low is None else max(bound, metric.low)
         return bound if metric.high is None else min(bound, metric.high)
 
-    low, high = (bound if bound is None else cut(bound) for bound in change.ci)
+    low, high = change.ci
+    low = None if low is None else cut(low)
+    high = None if high is None else cut(high)
     return replace(own, value=cut(change.value), ci=(low, high))

@@ -55,12 +55,12 @@ def _floor(measurement: Measurement, counted: Estimate, threshold: float) -> Rul
     missing = set(measurement.gaps.missing)
     if not missing:
         return Ruled(finding, reason)
-    metric = gate.metric
-    values = candidate.uncut_values(metric.name)
     if measurement.by_judge:
         from rankgate.gates.left_open import floor_left_open  # noqa: PLC0415 -- paid only where answers are judged
 
         return floor_left_open(measurement, finding, partial(_on_floor, gate, threshold=threshold))
+    metric = gate.metric
+    values = candidate.uncut_values(metric.name)
     column = at_worst(metric, (values, measurement.baseline_values), missing)
     worst = estimate(column, metric, candidate.clusters, confidence=gate.confidence) or counted
     counting = replace(reason, count=len(measurement.gaps.missing), at_worst=worst.value)

@@ -61,7 +61,8 @@ def _by_rule(
         if (limits := rule.limits_of(name)) is not None
     ]
     judged = [part for part in parts if part.size >= rule.min_queries]
-    corrects, provable = gate.evidence is Evidence.PROVEN_HARM, [part for part in judged if part.provable]
+    corrects = gate.evidence is Evidence.PROVEN_HARM
+    provable = [part for part in judged if part.provable]
     corrected = _corrected(gate, provable) if corrects else _corrected_drops(gate, provable)
     for part in parts:
         confidence = corrected.get(part.name, gate.confidence)
@@ -69,8 +70,8 @@ def _by_rule(
         if confidence != gate.confidence and (corrects or _fell(alone)):
             surer = part.gate.model_copy(update={"confidence": confidence})
             sure = decide(measure(surer, part.candidate, part.baseline, units))
-        result, among = (sure, len(corrected)) if corrects else (alone, 0)
-        concluded = part.concluded(result, among=among, enough=part in judged)
+        among = len(corrected) if corrects else 0
+        concluded = part.concluded(sure if corrects else alone, among=among, enough=part in judged)
         surely_fell = part.name in corrected and _fell(sure)
         yield replace(concluded, evidence=replace(concluded.evidence, fell=_fell(alone), surely_fell=surely_fell))
 
@@ -80,7 +81,7 @@ def _fell(result: GateResult) -> bool:
 
 
 class _Part:
-    """One segment with both sides' scores on it, and the gate as it applies to it."""
+    """One segment with both runs' scores on it, and the gate as it applies to it."""
 
     def __init__(
         self, gate: Gate, rule: SegmentRule, name: str, limits: Limits, candidate: Scores, baseline: Scores | None
@@ -110,7 +111,9 @@ class _Part:
         elif among > 1:
             reasons = [replace(reason, corrected_for=among) for reason in reasons]
         left_open = enough and any(reason.at_worst is not None for reason in result.decision.reasons)
-        verdict = blocked if violated else Verdict.WARN if unprovable or left_open else Verdict.PASS
+        verdict = Verdict.WARN if unprovable or left_open else Verdict.PASS
+        if violated:
+            verdict = blocked
         if enough and any(
             reason.kind in (ReasonKind.MISSING, ReasonKind.NO_VERDICT) for reason in result.decision.reasons
         ):

@@ -195,12 +195,15 @@ def judged_facts(
             continue
         units = judges[metric.name].units
         judge = (result and result.judge) or units.trust.judge()
-        measured_drop, see = result and result.evidence.detectable, partial(detectable, gate, slope=units.slope)
+        measured_drop = result.evidence.detectable if result else None
+        see = partial(detectable, gate, slope=units.slope)
         facts.append(f"gate {shown(gate.name)}: {labels_text(metric.name, judge)}")
         samples = [*filter(None, counting(metric, [*gold.samples.values()], criteria.default_k))]
         clusters = [sample.cluster or (sample.query_id,) for sample in samples]
         planned = [see(queries=len(samples), clusters=clusters, assumed=spread) for spread in SPREADS]
-        seen = [each for each in ([measured_drop] if measured_drop and not measured_drop.assumed else planned) if each]
+        seen = [each for each in planned if each]
+        if measured_drop and not measured_drop.assumed:
+            seen = [measured_drop]
         if not seen:
             continue
         safe, unit = gate.evidence is Evidence.PROVEN_SAFE, metric.unit
