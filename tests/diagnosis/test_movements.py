@@ -11,7 +11,7 @@ from tests.gates.deciding import decide
 from tests.renderers.reports import RECALL
 
 from rankgate.criteria import Gate
-from rankgate.diagnosis.losers import leading_metric
+from rankgate.diagnosis.losers import leading_metric, losers
 from rankgate.diagnosis.movements import MAX_LISTED, most_telling, movements
 from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.metrics.plan import Plan
@@ -299,3 +299,17 @@ def test_a_long_list_keeps_the_worst_losses_and_the_best_gains(
 def test_a_report_lists_fifty() -> None:
     assert MAX_LISTED == 50
     assert len(most_telling(listed(100, 100))) == 50
+
+
+def test_questions_got_worse_by_the_metrics_that_compare_alone() -> None:
+    """A baseline whose lists speak of other ids has values, and none that a question could have lost."""
+    gates = [gate("recall@5", drop=0.1), gate("mrr", drop=0.1)]
+    metrics = [each.metric for each in gates]
+    now = scored(gold(), {**ACCEPTED, "q1": "x"}, "recall@5,mrr")
+    before = scored(gold(), ACCEPTED, "recall@5,mrr")
+    rows = [decide(each, now, before) for each in gates]
+    worse, _ = losers(gold(), metrics, rows, now, before)
+    assert worse == {("recall@5", None): ["q1"], ("mrr", None): ["q1"]}
+    stale = replace(before, foreign=frozenset({"recall@5"}))
+    worse, _ = losers(gold(), metrics, rows, now, stale)
+    assert worse == {("recall@5", None): [], ("mrr", None): ["q1"]}

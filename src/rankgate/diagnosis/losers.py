@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rankgate.metrics.base import Kind, Metric
-from rankgate.metrics.gaps import without_new
+from rankgate.metrics.gaps import baseline_column
 from rankgate.model.gate_result import GateResult
 from rankgate.model.report import Row
 from rankgate.model.scores import Scores
@@ -29,7 +29,7 @@ def leading_metric(gates: Sequence[Gate], results: Sequence[GateResult]) -> Metr
 
 
 def losers(
-    gold: Gold, results: Sequence[GateResult], candidate: Scores, baseline: Scores | None
+    gold: Gold, metrics: Sequence[Metric], results: Sequence[GateResult], candidate: Scores, baseline: Scores | None
 ) -> tuple[dict[Row, list[str]], dict[Row, str]]:
     """By row the questions that got worse in its metric, the most first, and the one of the lowest value.
 
@@ -37,12 +37,12 @@ def losers(
     """
     worse: dict[Row, list[str]] = {}
     lowest: dict[Row, str] = {}
-    columns = {name: baseline_column_of(name, baseline) for name in {each.metric for each in results}}
+    columns = {metric.name: baseline_column(metric, baseline) for metric in metrics} if baseline else {}
     members = _rows_by_segment(gold, candidate, results)
     for result in results:
         sign = result.direction.sign
         values = candidate.values[result.metric]
-        before = columns[result.metric]
+        before = columns.get(result.metric)
         fallen: list[tuple[float, str]] = []
         low: tuple[float, str] | None = None
         for row in members[result.segment]:
@@ -78,10 +78,3 @@ def _rows_of(gold: Gold, scores: Scores, segments: Iterable[str]) -> dict[str, l
         for segment in dict.fromkeys(index.of(part_names(gold.samples[query]))):
             rows[segment].append(row)
     return rows
-
-
-def baseline_column_of(name: str, baseline: Scores | None) -> list[float | None] | None:
-    """The baseline's values of a metric, None for those that are new to it."""
-    if baseline is None:
-        return None
-    return without_new(baseline, baseline.values[name])

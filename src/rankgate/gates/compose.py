@@ -156,14 +156,16 @@ def _run_changes(
     case: Case, evaluation: Evaluation, results: Sequence[GateResult], changes: Changes, facts: BaselineFacts
 ) -> RunChanges:
     """The questions that moved, and what was lost that no gate decides."""
+    metrics = case.criteria.metrics()
     scores, baseline_scores = evaluation.scores, evaluation.baseline_scores
     overall = {each.metric: each for each in reversed(results) if each.segment is None}
     rows_of_parts = [replace(overall[part.metric], segment=part.segment) for part in facts.lost_parts]
-    worse_by_row, lowest_by_row = losers(evaluation.gold, [*results, *rows_of_parts], scores, baseline_scores)
+    rows = [*results, *rows_of_parts]
+    worse_by_row, lowest_by_row = losers(evaluation.gold, metrics, rows, scores, baseline_scores)
     worse = sum(movement.worse for movement in changes.moved)
     answers = None
     if evaluation.run.run.judge:
-        answers = _answers(results, case.criteria.metrics(), scores, baseline_scores)
+        answers = _answers(results, metrics, scores, baseline_scores)
     return RunChanges(
         misses=facts.misses,
         moved=Moved(worse=worse, better=len(changes.moved) - worse) if evaluation.baseline else None,
