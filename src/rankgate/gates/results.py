@@ -12,11 +12,10 @@ from rankgate.diagnosis.losers import leading_metric
 from rankgate.gates.evaluation import Case, Evaluation
 from rankgate.gates.judging import fell_by_a_pool, judge_all, overall_results
 from rankgate.metrics.base import Metric
-from rankgate.model.conclusion import ConclusionKind, GivenUp, PartLoss
+from rankgate.model.conclusion import OF_GATES, ConclusionKind, GivenUp, PartLoss
 from rankgate.model.differences import Difference
 from rankgate.model.gate_result import GateResult
 from rankgate.model.gold_changes import GoldChanges
-from rankgate.model.headline import OF_GATES
 from rankgate.model.lineage import AnchorMark
 from rankgate.model.report import Diagnosis, Movement, Report, Segment
 from rankgate.model.values import Verdict

@@ -31,6 +31,9 @@ class ConclusionKind(StrEnum):
     PASS = "pass"  # noqa: S105 -- no password
 
 
+OF_GATES = (ConclusionKind.GATE_FAILS, ConclusionKind.GATE_WARNS)
+
+
 class Strength(StrEnum):
     """How much a pass says, the weakest first."""
 

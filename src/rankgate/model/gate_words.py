@@ -1,13 +1,16 @@
-"""A gate that fails or warns, or a part that lost, as the conclusion's sentence."""
+"""A gate that fails or warns, or what was lost, as the conclusion's sentence."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from rankgate.model.base_words import judged_by
+from rankgate.model.conclusion import ConclusionKind
 from rankgate.model.gate_result import GateResult
-from rankgate.model.loss_words import more_parts
+from rankgate.model.loss_words import empty_run, empty_segment, given_up, more_parts, other_code
 from rankgate.model.reasons import beyond_noise_text, plain_sentence, sentences, waived_text
 from rankgate.model.report import Report
-from rankgate.model.topic import Topic
+from rankgate.model.topic import Topic, headline_gate
 from rankgate.model.values import BEYOND, TOLERANCE, ReasonKind, Verdict
 from rankgate.model.wording import (
     count_text,
@@ -20,8 +23,9 @@ from rankgate.model.wording import (
 )
 
 
-def of_gate(topic: Topic, gate: GateResult | None) -> str:
+def _of_gate(topic: Topic) -> str:
     """What is wrong with the gate, by whose files, and what else fails with it."""
+    gate = headline_gate(topic.report)
     base = topic.report.base
     by = judged_by(base) if base else ""
     by = f"{by}, " if by else ""
@@ -72,7 +76,7 @@ def _missing_text(topic: Topic) -> str:
     return f"; with {values} at {worst} {what}"
 
 
-def lost_part(topic: Topic) -> str:
+def _lost_part(topic: Topic) -> str:
     """`recall@5 holds overall (+0.2), but lang:th lost 36.0 points: 9 of 25 questions got worse`."""
     report, conclusion, numbers = topic.report, topic.conclusion, topic.numbers
     overall = next((gate for gate in report.gates if gate.name == conclusion.gate and gate.segment is None), None)
@@ -155,3 +159,14 @@ def _more_text(report: Report) -> str:
     if same_cause:
         texts.append(f"{count_text(same_cause, 'more gate')} {one if same_cause == 1 else many} with it")
     return "".join(f"; {text}" for text in texts)
+
+
+SENTENCES: Mapping[ConclusionKind, Callable[[Topic], str]] = {
+    ConclusionKind.EMPTY: empty_run,
+    ConclusionKind.GATE_FAILS: _of_gate,
+    ConclusionKind.OTHER_CODE: other_code,
+    ConclusionKind.EMPTY_SEGMENT: empty_segment,
+    ConclusionKind.LOST_PART: _lost_part,
+    ConclusionKind.GATE_WARNS: _of_gate,
+    ConclusionKind.GIVEN_UP: given_up,
+}

@@ -9,11 +9,10 @@ from rankgate.model.conclusion import ConclusionKind
 from rankgate.model.gate_result import GateResult
 from rankgate.model.pass_words import absent_text, passes, value_and_limit
 from rankgate.model.report import Report
-from rankgate.model.topic import Numbers, Spell, Topic, part_name
+from rankgate.model.topic import Numbers, Spell, Topic
 from rankgate.model.values import TOLERANCE, Verdict
 from rankgate.model.wording import count_text, is_plain_name
 
-OF_GATES = (ConclusionKind.GATE_FAILS, ConclusionKind.GATE_WARNS)
 _LONGEST_PROBLEM = 400  # characters
 _OURS = frozenset(
     {"a", "the", "nothing", "none", "this", "lost", "added", "no", "floors", "something", "unproven:"}
@@ -50,7 +49,7 @@ def short_headline(report: Report, name: Spell = plain_name, text: Spell = plain
     conclusion = report.conclusion
     topic = Topic(report, conclusion, Numbers(conclusion), name, text)
     paradox = "" if conclusion.segment is not None else paradox_of(report.gates)
-    return f"{_SENTENCES[conclusion.kind](topic)}{paradox}"
+    return f"{_sentence_of(conclusion.kind)(topic)}{paradox}"
 
 
 def _not_judged(topic: Topic) -> str:
@@ -64,33 +63,6 @@ def _not_judged(topic: Topic) -> str:
     return f"{topic.text(first)}{'' if first.endswith(('.', '!', '?')) else '.'}{more}"
 
 
-def _empty(topic: Topic) -> str:
-    absent = topic.count("absent")
-    if 2 * absent > topic.count("empty"):
-        return (
-            f"the run lacks {absent:,} of the {count_text(topic.count('total'), 'question')}: it has no line for them."
-        )
-    empty, total = topic.count("empty"), topic.count("total")
-    what = "is empty" if empty == total else "is nearly empty"
-    return f"the run {what}: {_without_result(empty, total)}. The index or the retriever returned nothing."
-
-
-def _empty_segment(topic: Topic) -> str:
-    from rankgate.model.loss_words import more_parts  # noqa: PLC0415 -- paid only where a part lost
-
-    others = more_parts(topic.conclusion)
-    nor = f"; nor did {others}" if others else ""
-    return f"{_without_result(topic.count('empty'), topic.count('total'), f' of {topic.part}')}{nor}."
-
-
-def _without_result(empty: int, total: int, whose: str = "") -> str:
-    if total == 1:
-        return f"the only question{whose} got no result"
-    if empty == total:
-        return f"none of the {total:,} questions{whose} got a result"
-    return f"{empty:,} of the {total:,} questions{whose} got no result"
-
-
 def _failure(topic: Topic) -> str:
     return f"{topic.report.remarks.failures[0]}."
 
@@ -99,60 +71,25 @@ def _warning(topic: Topic) -> str:
     return f"{topic.report.remarks.warnings[0]}."
 
 
-def _given_up(topic: Topic) -> str:
-    from rankgate.model.loss_words import given_up_text  # noqa: PLC0415 -- paid only where losses add up
-
-    return f"{given_up_text(topic.report.changes.given_up[0], topic.report)}."
-
-
-def _other_code(topic: Topic) -> str:
-    from rankgate.model.loss_words import code_text  # noqa: PLC0415 -- paid only where the run is of other code
-
-    return f"{code_text(topic.report.origin.other_code, topic.text)}."
-
-
 def _no_baseline(topic: Topic) -> str:
     return f"nothing to compare with yet: {value_and_limit(topic)}.{absent_text(topic)}"
 
 
-def _of_gate(topic: Topic) -> str:
-    from rankgate.model.gate_words import of_gate  # noqa: PLC0415 -- paid only where a gate does not hold
-
-    return of_gate(topic, headline_gate(topic.report))
-
-
-def _lost_part(topic: Topic) -> str:
-    from rankgate.model.gate_words import lost_part  # noqa: PLC0415 -- paid only where a part lost
-
-    return lost_part(topic)
-
-
 _SENTENCES: Mapping[ConclusionKind, Callable[[Topic], str]] = {
     ConclusionKind.NOT_JUDGED: _not_judged,
-    ConclusionKind.EMPTY: _empty,
     ConclusionKind.FAILURE: _failure,
-    ConclusionKind.GATE_FAILS: _of_gate,
-    ConclusionKind.OTHER_CODE: _other_code,
-    ConclusionKind.EMPTY_SEGMENT: _empty_segment,
-    ConclusionKind.LOST_PART: _lost_part,
-    ConclusionKind.GATE_WARNS: _of_gate,
-    ConclusionKind.GIVEN_UP: _given_up,
     ConclusionKind.WARNING: _warning,
     ConclusionKind.NO_BASELINE: _no_baseline,
     ConclusionKind.PASS: passes,
 }
 
-# --- what others say
 
+def _sentence_of(kind: ConclusionKind) -> Callable[[Topic], str]:
+    if kind in _SENTENCES:
+        return _SENTENCES[kind]
+    from rankgate.model.gate_words import SENTENCES  # noqa: PLC0415 -- paid only where something was lost
 
-def headline_gate(report: Report) -> GateResult | None:
-    """The row that the conclusion speaks of; None where it speaks of no gate that fails or warns."""
-    conclusion = report.conclusion
-    if conclusion.kind not in OF_GATES:
-        return None
-    rows = [gate for gate in report.gates if gate.place == conclusion.place and gate.verdict is report.verdict]
-    exact = [gate for gate in rows if conclusion.limit in (gate.limit, gate.limits.threshold)]
-    return next(iter(exact or rows), None)
+    return SENTENCES[kind]
 
 
 def other_sentences(report: Report, name: Spell = plain_name, text: Spell = plain_text) -> list[tuple[Verdict, str]]:
@@ -161,25 +98,12 @@ def other_sentences(report: Report, name: Spell = plain_name, text: Spell = plai
     empties = report.measured.empties
     warnings: list[str] = []
     if report.origin.other_code or changes.lost_parts or changes.given_up or (empties and empties.segments):
-        warnings += _other_losses(report, name, text)
+        from rankgate.model.loss_words import other_losses  # noqa: PLC0415 -- paid only where something was lost
+
+        warnings += other_losses(report, name, text)
     warnings += remarks.warnings[kind is ConclusionKind.WARNING :]
     failures = remarks.failures[kind is ConclusionKind.FAILURE :]
     return [*((Verdict.FAIL, each) for each in failures), *((Verdict.WARN, each) for each in warnings)]
-
-
-def _other_losses(report: Report, name: Spell, text: Spell) -> list[str]:
-    """What the conclusion does not say of other code, of empty and of lost parts, and of losses that add up."""
-    from rankgate.model.loss_words import code_text, given_up_text, parts_texts  # noqa: PLC0415 -- paid only for losses
-
-    kind, changes, empties = report.conclusion.kind, report.changes, report.measured.empties
-    other_code = report.origin.other_code if kind is not ConclusionKind.OTHER_CODE else None
-    texts = [code_text(other_code, text)] if other_code else []
-    empty = empties.segments if empties and kind is not ConclusionKind.EMPTY else {}
-    spoken = report.conclusion.segment if kind is ConclusionKind.EMPTY_SEGMENT else None
-    texts += [_without_result(*empty[tag], f" of {part_name(tag, name)}") for tag in empty if tag != spoken]
-    lost = changes.lost_parts[kind is ConclusionKind.LOST_PART :]
-    texts += parts_texts([part for part in lost if part.segment not in empty], name)
-    return texts + [given_up_text(loss, report) for loss in changes.given_up[kind is ConclusionKind.GIVEN_UP :]]
 
 
 def paradox_of(results: Sequence[GateResult]) -> str:

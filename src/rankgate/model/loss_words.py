@@ -1,4 +1,4 @@
-"""What was lost, in words: a part of the questions, small losses that add up, other code."""
+"""What was lost, in words: results, a part of the questions, small losses that add up; and a run of other code."""
 
 from __future__ import annotations
 
@@ -7,15 +7,9 @@ import re
 from rankgate.model.base_ref import SHORT_SHA
 from rankgate.model.conclusion import Conclusion, ConclusionKind, GivenUp, OtherCode, PartLoss
 from rankgate.model.report import Report
-from rankgate.model.topic import Numbers, Spell, part_name
+from rankgate.model.topic import Numbers, Spell, Topic, part_name
 from rankgate.model.values import Direction, Unit
-from rankgate.model.wording import (
-    count_text,
-    delta_text,
-    part_word,
-    points_text,
-    size_text,
-)
+from rankgate.model.wording import count_text, delta_text, part_word, points_text, size_text
 
 _PLAIN_PATH = re.compile(r"[\w./-]+", re.ASCII)
 
@@ -83,3 +77,53 @@ def code_text(code: OtherCode | None, text: Spell) -> str:
         what = text(code.path)
     more = f" and {count_text(code.more, 'more file')}" if code.more else ""
     return f"this run was recorded at {code.commit[:SHORT_SHA]}, before the last change of {what}{more}"
+
+
+def empty_run(topic: Topic) -> str:
+    """That the run has next to nothing, or lacks lines."""
+    absent = topic.count("absent")
+    if 2 * absent > topic.count("empty"):
+        return (
+            f"the run lacks {absent:,} of the {count_text(topic.count('total'), 'question')}: it has no line for them."
+        )
+    without, total = topic.count("empty"), topic.count("total")
+    what = "is empty" if without == total else "is nearly empty"
+    return f"the run {what}: {_without_result(without, total)}. The index or the retriever returned nothing."
+
+
+def empty_segment(topic: Topic) -> str:
+    """`none of the 25 questions of lang:th got a result; nor did 2 more languages`."""
+    others = more_parts(topic.conclusion)
+    nor = f"; nor did {others}" if others else ""
+    return f"{_without_result(topic.count('empty'), topic.count('total'), f' of {topic.part}')}{nor}."
+
+
+def _without_result(empty: int, total: int, whose: str = "") -> str:
+    if total == 1:
+        return f"the only question{whose} got no result"
+    if empty == total:
+        return f"none of the {total:,} questions{whose} got a result"
+    return f"{empty:,} of the {total:,} questions{whose} got no result"
+
+
+def given_up(topic: Topic) -> str:
+    """The worst of the losses that add up."""
+    return f"{given_up_text(topic.report.changes.given_up[0], topic.report)}."
+
+
+def other_code(topic: Topic) -> str:
+    """Why the run is not of this code, as a sentence."""
+    return f"{code_text(topic.report.origin.other_code, topic.text)}."
+
+
+def other_losses(report: Report, name: Spell, text: Spell) -> list[str]:
+    """What the conclusion does not say of other code, of empty and of lost parts, and of losses that add up."""
+    kind, changes, empties = report.conclusion.kind, report.changes, report.measured.empties
+    code = report.origin.other_code if kind is not ConclusionKind.OTHER_CODE else None
+    texts = [code_text(code, text)] if code else []
+    segments = empties.segments if empties and kind is not ConclusionKind.EMPTY else {}
+    spoken = report.conclusion.segment if kind is ConclusionKind.EMPTY_SEGMENT else None
+    texts += [_without_result(*segments[tag], f" of {part_name(tag, name)}") for tag in segments if tag != spoken]
+    lost = changes.lost_parts[kind is ConclusionKind.LOST_PART :]
+    texts += parts_texts([part for part in lost if part.segment not in segments], name)
+    return texts + [given_up_text(loss, report) for loss in changes.given_up[kind is ConclusionKind.GIVEN_UP :]]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from rankgate.model.conclusion import Conclusion
+from rankgate.model.conclusion import OF_GATES, Conclusion
+from rankgate.model.gate_result import GateResult
 from rankgate.model.report import Report
 from rankgate.model.values import Direction, Unit
 from rankgate.model.wording import (
@@ -118,3 +119,13 @@ class Topic(NamedTuple):
     def count(self, key: str) -> int:
         """What the conclusion counts."""
         return self.conclusion.counts.get(key, 0)
+
+
+def headline_gate(report: Report) -> GateResult | None:
+    """The row that the conclusion speaks of; None where it speaks of no gate that fails or warns."""
+    conclusion = report.conclusion
+    if conclusion.kind not in OF_GATES:
+        return None
+    rows = [gate for gate in report.gates if gate.place == conclusion.place and gate.verdict is report.verdict]
+    exact = [gate for gate in rows if conclusion.limit in (gate.limit, gate.limits.threshold)]
+    return next(iter(exact or rows), None)

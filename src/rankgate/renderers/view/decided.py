@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rankgate.model.conclusion import ConclusionKind, PartLoss
+from rankgate.model.conclusion import OF_GATES, ConclusionKind, PartLoss
 from rankgate.model.gate_result import GateResult
-from rankgate.model.headline import OF_GATES, headline_gate
 from rankgate.model.report import Report
+from rankgate.model.topic import headline_gate
 from rankgate.model.values import Verdict, worst
 from rankgate.model.wording import count_text, delta_text, part_word, tag_keys, value_text
 from rankgate.renderers import phrases

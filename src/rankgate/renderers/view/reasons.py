@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rankgate.model.gate_result import OF_QUESTIONS, GateResult
-from rankgate.model.headline import headline_gate
 from rankgate.model.reasons import beyond_noise_text, sentences, waived_text
 from rankgate.model.report import Report
+from rankgate.model.topic import headline_gate
 from rankgate.model.values import Reason, ReasonKind, Verdict
 from rankgate.model.wording import beyond_text
 from rankgate.renderers import phrases
