@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from rankgate.renderers.escape import Text, block, cell, code, one_line, shorten
+from rankgate.renderers.escape import Text, block, cell, code, one_line, shorten, unhidden
 
 ZERO_WIDTH_JOINERS = "\u200c\u200d"
 
@@ -156,6 +156,14 @@ def test_visible_hides_nothing_and_stays_on_one_line(text: str) -> None:
 @given(TEXT)
 def test_visible_twice_is_visible_once(text: str) -> None:
     assert one_line(one_line(text)) == one_line(text)
+
+
+@given(st.text(st.sampled_from("aก\u0e48\u0301\u20dd\u200d\u2800…\u202e ")))
+@example("e" + "\u0301" * 5)
+@example("e" + "\u0301" * 6)
+def test_a_text_with_nothing_hidden_is_shown_as_sign_by_sign(text: str) -> None:
+    """A control character makes every sign be looked at."""
+    assert unhidden(f"{text}\n") == f"{unhidden(text)}\\u000a"
 
 
 @pytest.mark.parametrize(

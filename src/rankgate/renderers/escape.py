@@ -21,6 +21,8 @@ _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0") | fro
     map(chr, range(0xE0100, 0xE01F0))
 )
 _MOST_MARKS = 5  # on one letter
+# More marks than that, or as many other signs that are no letters.
+_PERHAPS_PILED = re.compile(rf"[^\w\x00-\x7f]{{{_MOST_MARKS + 1}}}")
 _BACKTICKS = re.compile(r"`+")
 _LONGEST_SPAN_FENCE = 80  # GitHub's parser takes longer runs of backticks for text
 _ENDLESS = re.compile(r"`{200,}")  # it counts the fence of a block to 255 only
@@ -134,7 +136,7 @@ def one_line(text: object, limit: int | None = None) -> str:
 
 def unhidden(line: str) -> str:
     """The same with its spaces as they are, and of what is piled upon a letter no more than languages need."""
-    if line.isascii() and line.isprintable():
+    if line.isprintable() and (line.isascii() or (_INVISIBLE.isdisjoint(line) and not _PERHAPS_PILED.search(line))):
         return line
     signs: list[str] = []
     marks = 0
