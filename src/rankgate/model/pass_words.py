@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from rankgate.model.conclusion import Strength
+from rankgate.model.gate_result import GateResult
 from rankgate.model.topic import Topic
 from rankgate.model.values import TOLERANCE, ReasonKind, Ruling, Unit
 from rankgate.model.wording import (
@@ -116,7 +117,8 @@ def _worth(topic: Topic) -> str:
 def _unchanged(topic: Topic, now: str, questions: str) -> str:
     """That no list changed, of the questions that are compared."""
     stays = f"{topic.numbers.metric} stays at {now}"
-    if _left_out(topic):
+    row = _row(topic)
+    if row is not None and row.measured.n != row.change.n_pairs:
         return f"no {_what_stays(topic)} among the {questions} compared: {stays}.{_uncompared(topic)}"
     return f"no {_what_stays(topic)}: {stays} ({questions}).{_uncompared(topic)}"
 
@@ -132,29 +134,30 @@ def _what_stays(topic: Topic) -> str:
     return f"list changed in the first {ranks_text(int(cutoff[1]))}" if cutoff else "list changed"
 
 
-def _left_out(topic: Topic) -> bool:
-    """Whether questions have a value now and none in the baseline."""
-    row = next((each for each in topic.report.gates if each.place == topic.conclusion.place), None)
-    return row is not None and row.measured.n != row.change.n_pairs
+def _row(topic: Topic) -> GateResult | None:
+    """The first row of what the conclusion is about."""
+    return next((each for each in topic.report.gates if each.place == topic.conclusion.place), None)
 
 
 def _uncompared(topic: Topic) -> str:
     """How many questions are not compared, with the value over all where that reads otherwise; how many are gone."""
-    row = next((each for each in topic.report.gates if each.place == topic.conclusion.place), None)
-    text = ""
-    value = row.measured.value if row is not None else None
-    paired_value = row.change.paired_value if row is not None else None
-    if row is not None and _left_out(topic) and value is not None and paired_value is not None:
-        queries = topic.report.measured.queries
-        state = "not in the baseline" if queries is not None and queries.new else "not compared"
-        count = row.measured.n - row.change.n_pairs
-        text = count_text(count, f"question is {state}", f"questions are {state}")
-        if vanishes(value - paired_value, row.unit):
-            text = f" {text}."
-        else:
-            text = f" With all {row.measured.n:,} it is {value_text(value, row.unit)}: {text}."
+    row = _row(topic)
+    text = "" if row is None else _left_out(row, topic)
     changes = topic.report.explanation.gold_changes
     if changes is not None and changes.removed:
         are = count_text(changes.removed, "question of the baseline is", "questions of the baseline are")
         text += f" {are} no longer in the gold set."
     return text
+
+
+def _left_out(row: GateResult, topic: Topic) -> str:
+    value, paired_value = row.measured.value, row.change.paired_value
+    count = row.measured.n - row.change.n_pairs
+    if count == 0 or value is None or paired_value is None:
+        return ""
+    queries = topic.report.measured.queries
+    state = "not in the baseline" if queries is not None and queries.new else "not compared"
+    are = count_text(count, f"question is {state}", f"questions are {state}")
+    if vanishes(value - paired_value, row.unit):
+        return f" {are}."
+    return f" With all {row.measured.n:,} it is {value_text(value, row.unit)}: {are}."
