@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from rankgate.model.report import Oddities, Report
+from rankgate.model.report import Oddities
 from rankgate.model.wording import count_text
 from rankgate.renderers.escape import Spell, listed
 
 
-def odd_lines(report: Report, quote: Spell) -> list[str]:
+def odd_lines(odd: Oddities, quote: Spell, *, compared: bool) -> list[str]:
     """What is suspicious in the lists, a sentence each."""
-    odd = report.explanation.oddities
     lines: list[str] = []
-    if odd and odd.never_returned:
-        lines.append(never_line(odd, quote, "the run or of the baseline" if report.provenance.baseline else "the run"))
-    if odd and odd.rising:
+    if odd.never_returned:
+        lines.append(never_line(odd, quote, "the run or of the baseline" if compared else "the run"))
+    if odd.rising:
         examples = listed(odd.rising_queries, len(odd.rising_queries), quote, odd.rising)
         lines.append(
             f"In {odd.rising:,} of {count_text(odd.long_lists, 'list')} of five or more results the scores rise from "
             f"rank to rank, as distances do or a list in reverse order: {examples}."
         )
-    if odd and odd.tied:
+    if odd.tied:
         lines.append(
             f"In {odd.tied:,} of {count_text(odd.lists, 'list')} all scores are equal, so that ids order them."
         )
-    if odd and odd.self_first:
+    if odd.self_first:
         what = f"{odd.self_first:,} of {count_text(odd.lists, 'list')} begin with the question's own document"
         lines.append(f"{what}; `match: {{exclude_query_id: true}}` leaves it out.")
     return lines
@@ -31,7 +30,8 @@ def odd_lines(report: Report, quote: Spell) -> list[str]:
 
 def never_line(odd: Oddities, quote: Spell, runs: str) -> str:
     """How many relevant ids are in no list of these runs; with ids of either kind where that are all."""
-    count, verb = count_text(odd.relevant, "relevant id"), "is" if odd.never_returned == 1 else "are"
+    count = count_text(odd.relevant, "relevant id")
+    verb = "is" if odd.never_returned == 1 else "are"
     examples = listed(odd.examples, len(odd.examples), quote, odd.never_returned)
     instead = f"; the lists have {listed(odd.returned, len(odd.returned), quote)}" if odd.returned else ""
     pairs = (f"{quote(each.gold)} and {quote(each.run)} ({each.differs})" for each in odd.spellings)

@@ -414,8 +414,9 @@ def _answer_lines(report: Report, pieces: Pieces) -> list[str]:
 
 
 def _odd_lines(report: Report, pieces: Pieces) -> list[str]:
-    if report.explanation.oddities is None:
+    odd = report.explanation.oddities
+    if odd is None:
         return []
     from rankgate.renderers.odd_lists import odd_lines  # noqa: PLC0415 -- paid only where lists are suspicious
 
-    return odd_lines(report, pieces.spell)
+    return odd_lines(odd, pieces.spell, compared=report.provenance.baseline is not None)
