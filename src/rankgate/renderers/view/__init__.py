@@ -184,11 +184,12 @@ def _conclusion(report: Report) -> Sentence:
 
 
 def _traffic(report: Report) -> ShownTraffic:
-    if report.measured.traffic is None:
+    traffic = report.measured.traffic
+    if traffic is None:
         return ShownTraffic()
     from rankgate.renderers.view.traffic import changed_traffic, traffic_sentence  # noqa: PLC0415 -- paid only where there is traffic
 
-    return ShownTraffic(traffic_sentence(report), changed_traffic(report))
+    return ShownTraffic(traffic_sentence(traffic), changed_traffic(traffic))
 
 
 def _links(report: Report) -> tuple[Link, ...]:

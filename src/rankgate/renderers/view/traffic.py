@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-from rankgate.model.report import Report
 from rankgate.model.traffic import Traffic, TrafficExample
 from rankgate.model.traffic_words import traffic_command, traffic_line
 from rankgate.model.values import Unit
@@ -39,21 +38,17 @@ class ChangedTraffic(msgspec.Struct, frozen=True):
     examples: tuple[ChangedQuestion, ...]
 
 
-def traffic_sentence(report: Report) -> Sentence:
-    """The line, and the command that draws questions to label; nothing where no traffic is named."""
-    traffic = report.measured.traffic
-    if traffic is None:
-        return ()
+def traffic_sentence(traffic: Traffic) -> Sentence:
+    """The line, and the command that draws questions to label."""
     pieces = Pieces(40)
     line = pieces.sentence(traffic_line(traffic, pieces.spell))
     command = traffic_command(traffic)
     return (*line, " To label: ", Text(command_line(command))) if command else line
 
 
-def changed_traffic(report: Report) -> ChangedTraffic | None:
+def changed_traffic(traffic: Traffic) -> ChangedTraffic | None:
     """None where no question is known to get other results."""
-    traffic = report.measured.traffic
-    if traffic is None or not traffic.changed:
+    if not traffic.changed:
         return None
     segments = [ChangedSegment(each.tag, each.asked, each.changed) for each in traffic.segments[:MAX_SEGMENTS]]
     return ChangedTraffic(_count(traffic), tuple(segments), tuple(map(_question, traffic.examples)))
