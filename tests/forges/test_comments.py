@@ -134,6 +134,15 @@ def test_a_run_that_somebody_invented_holds_no_comment(github: GitHub, run: int,
     assert bodies(github, pull) == [f"{ours.line()}\nFAIL"]
 
 
+def test_without_the_right_to_look_a_newer_run_is_believed(github: GitHub) -> None:
+    pull = github.new_pull()
+    newer = f"{mark(pull, 9).line()}\nnewer"
+    github.comment(pull.number, newer, by=github.token)
+    github.status("GET", "/actions/runs/9", 403, json={"message": "Resource not accessible by integration"})
+    assert post(github, pull, mark(pull, 7), "older") == "outdated"
+    assert bodies(github, pull) == [newer]
+
+
 def test_nothing_is_written_when_the_head_has_moved_on(github: GitHub) -> None:
     pull = github.new_pull()
     github.push("change", text="a newer commit")
