@@ -15,6 +15,7 @@ from rankgate.gates.given_up import ScoredAnchor, given_up, in_steps, noted
 from rankgate.gates.lost_parts import unnamed_losses
 from rankgate.gates.results import BaselineFacts, Changes
 from rankgate.metrics.plugins import packages_of
+from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.conclusion import PartLoss
 from rankgate.model.differences import Difference
 from rankgate.model.gate_result import GateResult
@@ -32,6 +33,9 @@ from rankgate.model.scores import Scores
 from rankgate.model.values import Verdict
 from rankgate.readers.base import Run
 
+_EMPTY_BASELINE = (
+    "the baseline is empty: no question got a result there, so that no loss can show; accept a run that has some"
+)
 _STALE = (
     "the gold set is partly stale: relevant ids that the baseline found are in no list any more, and ids that it never "
     "returned stand in their place; map the gold set to the new ids, or gate by document with `match: doc`"
@@ -39,12 +43,15 @@ _STALE = (
 
 
 def facts_of(
-    case: Case, evaluation: Evaluation, results: Sequence[GateResult], changes: Changes, mark: GoldMark
+    case: Case,
+    evaluation: Evaluation,
+    baseline: ScoredRun,
+    results: Sequence[GateResult],
+    changes: Changes,
+    mark: GoldMark,
 ) -> BaselineFacts:
-    """Of an evaluation that has a baseline; `mark` is what the gold set is now."""
-    baseline, anchor = evaluation.baseline, evaluation.anchor
-    if baseline is None:
-        return BaselineFacts()
+    """Of an evaluation that has this baseline; `mark` is what the gold set is now."""
+    anchor = evaluation.anchor
     lineage, age = baseline.run.lineage, case.criteria.baseline.max_age
     adding = given_up(case.criteria.gates, evaluation.scores, anchor, results) if anchor else []
     lists = (None, None) if case.inputs.verdict_alone else changes.lists.plain
@@ -55,7 +62,7 @@ def facts_of(
         given_up=in_steps(adding, results),
         anchor=noted(anchor, adding) if anchor else None,
         aged=age_problems(lineage, age.days, age.commits) if lineage else [],
-        warnings=_warnings(case, lineage, anchor),
+        warnings=_warnings(case, baseline, anchor),
         notes=_notes(lineage, anchor),
         misses=with_displacers(listed, *lists, evaluation.scores.rank_summaries),
         gold_changes=gold_changes(evaluation.gold, mark.fingerprint, baseline.run.gold),
@@ -72,8 +79,9 @@ def _lost_parts(
     return [part for part in losses if (part.metric, part.segment) not in named]
 
 
-def _warnings(case: Case, lineage: Lineage | None, anchor: ScoredAnchor | None) -> list[str]:
+def _warnings(case: Case, baseline: ScoredRun, anchor: ScoredAnchor | None) -> list[str]:
     """What of the baseline and of the anchor makes a pass doubtful."""
+    lineage = baseline.run.lineage
     warnings: list[str] = []
     if lineage:
         warnings += clock_problems(lineage, case.inputs.date)
@@ -81,7 +89,16 @@ def _warnings(case: Case, lineage: Lineage | None, anchor: ScoredAnchor | None) 
         warnings += package_problems(lineage, packages_of(case.criteria.metrics()))
     if anchor and anchor.problem:
         warnings.append(anchor_problem(anchor.mark, anchor.problem))
+    if _is_empty(baseline.scores):
+        warnings.append(_EMPTY_BASELINE)
     return warnings
+
+
+def _is_empty(scores: Scores) -> bool:
+    """Whether a run with lists, of questions that it was asked, has not one result."""
+    if not scores.rank_summaries:
+        return len(scores.new_queries) < len(scores.missing) == len(scores.query_ids)
+    return scores.listed and not any(each.retrieved for each in scores.rank_summaries.values())
 
 
 def _notes(lineage: Lineage | None, anchor: ScoredAnchor | None) -> list[str]:

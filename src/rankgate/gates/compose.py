@@ -50,9 +50,6 @@ if TYPE_CHECKING:
     from rankgate.gates.traffic import TrafficResult
 
 MAX_IDS = 20
-_EMPTY_BASELINE = (
-    "the baseline is empty: no question got a result there, so that no loss can show; accept a run that has some"
-)
 
 
 def compose(
@@ -71,7 +68,7 @@ def compose(
     run = evaluation.run.run
     baseline = evaluation.baseline.run if evaluation.baseline else None
     mark = mark_of(gold, fingerprint_of(gold), by_query=False)
-    facts = _facts(case, evaluation, results, changes, mark) if baseline else BaselineFacts()
+    facts = _facts(case, evaluation, results, changes, mark)
     spans = _of_spans(case, evaluation)
     traffic = _traffic(case, evaluation)
     waived = _waived(case, [*results, *(traffic.gates if traffic else [])])
@@ -83,7 +80,6 @@ def compose(
             *([] if blocking_age else facts.aged),
             *facts.warnings,
             *spans.warnings,
-            *([_EMPTY_BASELINE] if evaluation.baseline and _is_empty(evaluation.baseline.scores) else []),
             *(traffic.warnings if traffic else []),
             *waived.warnings,
         ],
@@ -181,9 +177,11 @@ def _run_changes(
 def _facts(
     case: Case, evaluation: Evaluation, results: Sequence[GateResult], changes: Changes, mark: GoldMark
 ) -> BaselineFacts:
+    if evaluation.baseline is None:
+        return BaselineFacts()
     from rankgate.gates.baseline_facts import facts_of  # noqa: PLC0415 -- paid only where there is a baseline
 
-    return facts_of(case, evaluation, results, changes, mark)
+    return facts_of(case, evaluation, evaluation.baseline, results, changes, mark)
 
 
 def _waived(case: Case, gates: list[GateResult]) -> WaivedResults:
@@ -298,10 +296,3 @@ def _answers(
 
 def _source(run: Run) -> dict[str, Any]:
     return {"path": run.name, "format": run.format, "about": dict(sorted(run.provenance.items()))}
-
-
-def _is_empty(scores: Scores) -> bool:
-    """Whether a run with lists, of questions that it was asked, has not one result."""
-    if not scores.rank_summaries:
-        return len(scores.new_queries) < len(scores.missing) == len(scores.query_ids)
-    return scores.listed and not any(each.retrieved for each in scores.rank_summaries.values())
