@@ -164,7 +164,7 @@ def test_facts_of_a_run(rankings: list[Ranking], facts: list[str]) -> None:
     ],
 )
 def test_relevant_ids_that_no_ranking_holds(runs: list[list[Ranking]], facts: list[str]) -> None:
-    assert unseen_facts(SOUND, runs) == facts
+    assert unseen_facts(SOUND, runs, Matching()) == facts
 
 
 @pytest.mark.parametrize(

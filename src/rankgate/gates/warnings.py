@@ -17,7 +17,7 @@ from rankgate.gates.trust import without_labels
 from rankgate.metrics.answers import SPREADS, AnsweredRate, JudgedMetric, Rubric
 from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.estimates import best_possible, is_rate
-from rankgate.metrics.matching import BY_CHUNK, By, Matching, match, parents
+from rankgate.metrics.matching import By, Matching, match, parents
 from rankgate.metrics.tags import segments_of
 from rankgate.model.answers import Advisory, AnswerFlaw, VerdictKind, has_labels
 from rankgate.model.gate_result import Detectable, GateResult
@@ -107,7 +107,7 @@ def run_facts(gold: Gold, rankings: Sequence[Ranking], *, name: str, scored: fro
     return [f"{text}; {_named(ids)}" for ids, text in facts if ids]
 
 
-def unseen_facts(gold: Gold, runs: Sequence[Sequence[Ranking]], how: Matching = BY_CHUNK) -> list[str]:
+def unseen_facts(gold: Gold, runs: Sequence[Sequence[Ranking]], how: Matching) -> list[str]:
     """Relevant ids that no ranking of any run holds: unreachable documents, or ids that were replaced.
 
     Passages are no ids.
