@@ -1,4 +1,4 @@
-"""What a sentence about a conclusion is made of: its numbers, and how text of the inputs is spelled."""
+"""What a sentence about a conclusion is made of: its numbers, its row, and how text of the inputs is spelled."""
 
 from __future__ import annotations
 
