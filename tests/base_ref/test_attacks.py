@@ -55,6 +55,7 @@ from tests.base_ref.story import (
 from tests.base_ref.story import repository as repository  # noqa: PLC0414 -- the fixture
 from tests.repositories import commit, git
 
+from rankgate.base_ref.pull_request import against_base
 from rankgate.baselines.directory import directory_store
 from rankgate.check import check
 from rankgate.cli import main
@@ -913,6 +914,20 @@ def test_a_baseline_of_the_job_is_not_shadowed_by_files_of_the_commit(repository
     report = judged()
     assert report.verdict is NOT_JUDGED
     assert "the job makes this baseline, and the pull request commits files in its place" in told(report)
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_a_baseline_of_the_runs_lists_is_not_judged_beside_the_run_whatever_its_depth(
+    repository: Path, depth: int
+) -> None:
+    write_run(Path("run.jsonl"))
+    replace_in("run.jsonl", '"}]', '"}, {"chunk_id": "further"}]')
+    shutil.rmtree("baseline")
+    accept(Path("baseline"), Path("run.jsonl"), depth)
+    git("add", "--force", "baseline")
+    commit()
+    with against_base(Inputs(date="2026-01-31"), "main") as pull:
+        assert (pull.brought.changed, pull.brought.run) == ("replaced", None)
 
 
 @pytest.mark.parametrize("change", ["another branch", "none", "a folder of the store's name"])
