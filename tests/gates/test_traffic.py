@@ -20,6 +20,7 @@ from rankgate.model.traffic import Traffic, TrafficSegment
 from rankgate.model.traffic_lists import TrafficFiles, TrafficLabel, TrafficQuestion
 from rankgate.model.traffic_words import traffic_command, traffic_line
 from rankgate.model.values import Gold, Ranking, Sample, Verdict
+from rankgate.renderers.view.traffic import changed_traffic
 
 PRECISION = {"name": "precision@5", "regression_max": 0.03}
 LANGUAGES = ("en", "de", "th", "fi")
@@ -139,6 +140,19 @@ def line_of(traffic: Traffic) -> tuple[str, list[str]]:
 COMPARED = Traffic(named=2000, recorded=2000, asked=2000, k=5, limit=0.03)
 THAI_PART = TrafficSegment(tag="lang:th", asked=300, changed=146, share=0.61)
 POOL = ["rankgate", "gold", "pool", "--traffic", "--n"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "count"),
+    [
+        (1, "1 of 2,000 questions gets other results among the first 5."),
+        (2, "2 of 2,000 questions get other results among the first 5."),
+    ],
+)
+def test_one_question_gets_and_several_get_other_results(changed: int, count: str) -> None:
+    shown = changed_traffic(replace(COMPARED, changed=changed))
+    assert shown is not None
+    assert shown.count == count
 
 
 @pytest.mark.parametrize(

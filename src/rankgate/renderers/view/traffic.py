@@ -56,9 +56,9 @@ def changed_traffic(traffic: Traffic) -> ChangedTraffic | None:
 
 def _count(traffic: Traffic) -> str:
     """`12 of 300 questions get other results among the first 5: 4.0%, 95% interval 2.1% to 6.9%.`."""
-    text = (
-        f"{traffic.changed:,} of {count_text(traffic.asked, 'question')} get other results among the first {traffic.k}"
-    )
+    verb = "gets" if traffic.changed == 1 else "get"
+    of = count_text(traffic.asked, "question")
+    text = f"{traffic.changed:,} of {of} {verb} other results among the first {traffic.k}"
     low, high = traffic.interval
     if low is None or high is None:
         return f"{text}."
