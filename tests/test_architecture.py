@@ -291,7 +291,7 @@ HOMES = [
     pytest.param("argparse", {"cli"}, id="argparse: only the command line has arguments"),
     pytest.param(
         "jinja2",
-        {"renderers.environment", "renderers.pages.shell", "judge.tasks.base", "forges.workflows.written"},
+        {"renderers.environment", "renderers.pages.shell", "judge.replies", "forges.workflows.written"},
         id="jinja2: Markdown, pages, prompts and workflows have templates",
     ),
     pytest.param(

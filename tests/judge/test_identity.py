@@ -17,8 +17,8 @@ from rankgate.judge.client import Spending
 from rankgate.judge.identity import judge_of, judges_of
 from rankgate.judge.judging import settle
 from rankgate.judge.model import Mode, Task
+from rankgate.judge.replies import read_prompts, schema_of
 from rankgate.judge.tasks import REPLIES
-from rankgate.judge.tasks.base import read_prompts, schema_of
 from rankgate.model.answers import UnjudgedKind
 from rankgate.model.verdicts import Unjudged
 

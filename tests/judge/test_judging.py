@@ -23,9 +23,9 @@ from rankgate.judge.client import Spending
 from rankgate.judge.judging import Progress, judge_answers
 from rankgate.judge.model import MODES, Inputs, Mode, Passage, Slot, Task
 from rankgate.judge.plan import judged, plan_for
+from rankgate.judge.replies import messages_of, schema_of
 from rankgate.judge.store import Store
 from rankgate.judge.tasks import REPLIES
-from rankgate.judge.tasks.base import messages_of, schema_of
 from rankgate.model.answers import Entailment, GoldClaim, UnjudgedKind, VerdictKind
 from rankgate.model.verdicts import Addressing, AnswerState, Support, Unjudged
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import posixpath
+import re
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -15,8 +17,7 @@ from msgspec.structs import replace
 
 from rankgate.baselines import is_remote
 from rankgate.errors import Problem, RankgateError, bad_input, option, shown
-from rankgate.files.git import FOLDER, LINK, SUBMODULE, Entry, GitError, Repository, repository_around, run_git
-from rankgate.files.lfs import fill_pointer
+from rankgate.files.git import FOLDER, LINK, SUBMODULE, Entry, GitError, Repository, repository_around, run_git, said
 from rankgate.model.base_ref import Commit
 from rankgate.readers.formats import split_format
 from rankgate.readers.source import STDIN, shown_path
@@ -24,6 +25,10 @@ from rankgate.readers.source import STDIN, shown_path
 MAX_LINKS = 20  # that one path may follow
 DOCUMENTS = (".yaml", ".yml", ".json")  # how files that may be criteria end
 AT_ONCE = 64  # files in memory
+
+LONGEST_POINTER = 1024  # bytes of a pointer of Git LFS, by its specification
+PATIENCE = 900.0  # seconds to fetch one file from there
+_POINTER = re.compile(rb"version https://git-lfs\.github\.com/spec/v1\n(?:.+\n)*?oid sha256:([0-9a-f]{64})\nsize \d+\n")
 
 
 class Tree:
@@ -263,3 +268,21 @@ def inside_of(repository: Repository, path: str) -> str | None:
             inside = Path(place).relative_to(repository.root).as_posix()
             return "" if inside == "." else inside
     return None
+
+
+def fill_pointer(file: Path, root: str, name: str) -> None:
+    """Put what a pointer of Git LFS stands for in its place, whoever serves it; a GitError where that cannot be had."""
+    if file.stat().st_size > LONGEST_POINTER:
+        return
+    pointer = file.read_bytes()
+    match = _POINTER.match(pointer)
+    if match is None:
+        return
+    if run_git(root, "lfs", "version").returncode:
+        raise GitError(f"{name} is kept in Git LFS, and git-lfs is not installed; install it, or keep the file in git")
+    with file.open("wb") as target:
+        fetched = run_git(root, "lfs", "smudge", given=pointer, to=target, patience=PATIENCE)
+    with file.open("rb") as written:
+        digest = hashlib.file_digest(written, "sha256").hexdigest()
+    if fetched.returncode or digest != match[1].decode():
+        raise GitError(f"{name} is kept in Git LFS, which does not give it: {said(fetched)}")

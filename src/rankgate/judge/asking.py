@@ -12,8 +12,8 @@ from pydantic import AliasPath, BaseModel, Field
 
 from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.model import MODES, Inputs, Judge, Mode, Record, Slot, rough_tokens
+from rankgate.judge.replies import Reply, messages_of, parsed, rendered, schema_of
 from rankgate.judge.tasks import REPLIES
-from rankgate.judge.tasks.base import Reply, messages_of, parsed, rendered, schema_of
 from rankgate.model.answers import Entailment
 from rankgate.model.answers import UnjudgedKind as Kind
 from rankgate.model.verdicts import Support, Unjudged

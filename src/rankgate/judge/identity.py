@@ -8,8 +8,8 @@ from typing import Any
 
 from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.judge.model import MODES, Judge, Mode, Slot, digest
+from rankgate.judge.replies import read_prompts, schema_of
 from rankgate.judge.tasks import REPLIES
-from rankgate.judge.tasks.base import read_prompts, schema_of
 
 PROTOCOL = "judge protocol 1"  # another number where what is done with prompts and answers changes
 

@@ -1,4 +1,4 @@
-"""What all tasks share: how a prompt is written around content, and how the model's answer is parsed.
+"""What all tasks of a judge share: how a prompt is written around content, and how the model's answer is parsed.
 
 Content reaches the model as JSON strings between fences that are named by the hash of the content, which it cannot
 contain. Of the answer only what the schema has is read, from one JSON object: see `object_in`.
@@ -25,7 +25,7 @@ from rankgate.model.answers import UnjudgedKind
 from rankgate.model.verdicts import Unjudged
 from rankgate.readers.json_text import JsonError, strict_json
 
-_FOLDER = Path(__file__).parent.parent / "prompts"
+_FOLDER = Path(__file__).parent / "prompts"
 # How thoughts end, by the models that write them; their beginning may stand in the server's own prompt.
 _THOUGHTS_END = re.compile(
     r"</(?:think|thinking|thought|reasoning)>|\[/THINK\]|◁/think▷|<\|channel\|>final<\|message\|>"
