@@ -17,10 +17,9 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from rankgate.collecting.traffic_draw import drawn_for, sheet_of
-from rankgate.collecting.traffic_labels import merge_sheets
-from rankgate.collecting.traffic_sheets import FilledSheet, as_csv, read_sheet, rows_of
+from rankgate.collecting.traffic_sheets import FilledSheet, as_csv, merge_sheets, read_sheet, rows_of
 from rankgate.criteria import Gate
-from rankgate.gates.traffic_gate import changes_of, decide_traffic
+from rankgate.gates.traffic import changes_of, decide_traffic
 from rankgate.metrics.sets import Hit
 from rankgate.model.traffic_lists import TrafficLists, TrafficPair, TrafficQuestion
 from rankgate.model.values import Verdict

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rankgate.model.gate_result import GATE_PARTS, GateResult
-from rankgate.model.parts import in_parts, to_row
+from rankgate.model.gate_result import GATE_PARTS, GateResult, in_parts, to_row
 
 
 def gate_result(**keys: Any) -> GateResult:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rankgate.model.parts import to_row
+from rankgate.model.gate_result import to_row
 from rankgate.model.report import REPORT_PARTS, Report
 from rankgate.model.report_text import report_of
 

@@ -228,7 +228,6 @@ PURE_MODULES = {
     *(f"rankgate.judge.{name}" for name in ("model", "quotes", "plan", "sample")),
     *(f"rankgate.baselines.{name}" for name in ("acceptances", "base", "memory", "places")),
     *("rankgate.files.environment", "rankgate.forges.retry"),
-    "rankgate.forges.workflows.advice",
 }  # of packages that otherwise see the world
 NOT_PURE = {"rankgate.gates.validation", "rankgate.gates.not_judged", "rankgate.diagnosis.lexical"}
 PURE = sorted({module for module in MODULES if unit(module) in PURE_UNITS} - NOT_PURE | PURE_MODULES)
@@ -291,7 +290,7 @@ HOMES = [
     pytest.param("argparse", {"cli"}, id="argparse: only the command line has arguments"),
     pytest.param(
         "jinja2",
-        {"renderers.environment", "renderers.pages.shell", "judge.replies", "forges.workflows.written"},
+        {"renderers.markdown", "renderers.pages.shell", "judge.replies", "forges.workflows.written"},
         id="jinja2: Markdown, pages, prompts and workflows have templates",
     ),
     pytest.param(
@@ -318,7 +317,7 @@ HOMES = [
     pytest.param("duckdb", {"readers.parquet"}, id="duckdb: an extra, for Parquet alone"),
     pytest.param(
         "datetime",
-        {"api", "cli.options", "readers.dates", "collecting", "forges.label_rule"},
+        {"api", "cli.options", "readers.dates", "collecting", "forges.pull_labels"},
         id="datetime: --date, or date= in Python, is the only clock of a check",
     ),
     pytest.param("pytest", {"cli.pytest_plugin"}, id="pytest: its plugin, which nothing of ours imports"),
@@ -581,7 +580,7 @@ def test_the_package_itself_imports_nothing_of_weight() -> None:
             id="publishing a report",
         ),
         pytest.param(
-            "import rankgate.renderers.environment",
+            "import rankgate.renderers.markdown",
             {"pydantic", "requests", "rankgate.criteria"},
             id="a user's template",
         ),

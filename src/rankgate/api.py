@@ -22,7 +22,7 @@ from rankgate.metrics.held import File, GoldLike, RunLike
 from rankgate.metrics.matching import Matching
 from rankgate.metrics.names import COMPARED_METRICS
 from rankgate.metrics.plan import Plan
-from rankgate.metrics.scored_pair import scored_pair
+from rankgate.metrics.scored_baseline import scored_pair
 from rankgate.model import report as model
 from rankgate.model.report_text import encode_report, with_texts
 from rankgate.model.wording import VERDICT_WORDS

@@ -13,8 +13,7 @@ from msgspec.structs import replace
 from rankgate.baselines.directory import directory_store
 from rankgate.baselines.packing import DEFAULT_DEPTH, pack, recorded
 from rankgate.baselines.records import Record
-from rankgate.model.gold_changes import GoldMark
-from rankgate.model.lineage import AnchorMark
+from rankgate.model.lineage import AnchorMark, GoldMark
 from rankgate.model.values import Ranking
 
 

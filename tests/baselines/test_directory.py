@@ -37,7 +37,7 @@ from rankgate.cli.baseline import verified as verify
 from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import Problem, RankgateError, bad_input
-from rankgate.model.gold_changes import GoldMark
+from rankgate.model.lineage import GoldMark
 from rankgate.model.report import Report
 from rankgate.model.values import Details, Ranking, RunField, Verdict
 from rankgate.readers.base import Run

@@ -15,7 +15,7 @@ from rankgate.baselines.packing import Packed, pack, recorded
 from rankgate.baselines.records import Log, Record
 from rankgate.cli.baseline import verified as verify
 from rankgate.errors import RankgateError
-from rankgate.model.gold_changes import GoldMark
+from rankgate.model.lineage import GoldMark
 from rankgate.model.values import Ranking, Verdict
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from rankgate.baselines.records import Record, decode_record
 from rankgate.errors import Problem, RankgateError
-from rankgate.model.gold_changes import GoldMark
+from rankgate.model.lineage import GoldMark
 
 RUN = gzip.compress(b'{"query_id":"q1","retrieved":["a"]}\n', mtime=0)
 DIGEST = hashlib.sha256(RUN).hexdigest()

@@ -7,8 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from rankgate.collecting.traffic_labels import labels_text, merge_sheets
-from rankgate.collecting.traffic_sheets import FilledSheet, as_csv, as_jsonl, read_sheet, rows_of
+from rankgate.collecting.traffic_sheets import (
+    FilledSheet,
+    as_csv,
+    as_jsonl,
+    labels_text,
+    merge_sheets,
+    read_sheet,
+    rows_of,
+)
 from rankgate.errors import Problem
 from rankgate.model.traffic_lists import TrafficLabel, TrafficPair, TrafficQuestion, TrafficSheet
 from rankgate.readers.base import ProblemLog

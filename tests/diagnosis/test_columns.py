@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 from tests.diagnosis.runs import gold_of, scores_of, with_new
 
-from rankgate.diagnosis.columns import columns_of
+from rankgate.diagnosis.sweeps import columns_of
 from rankgate.metrics.names import parse_metrics
 
 GOLD = gold_of({"q1": "a", "q2": "b", "none": ""})

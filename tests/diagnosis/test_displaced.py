@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from rankgate.diagnosis.displaced import with_displacers
 from rankgate.diagnosis.listings import Listing, Listings
+from rankgate.diagnosis.movements import with_displacers
 from rankgate.model.details import Expected
 from rankgate.model.report import Movement
 from rankgate.model.scores import RankSummary

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from tests.diagnosis.runs import with_new
 from tests.rows import each_row
 
-from rankgate.diagnosis.columns import columns_of
 from rankgate.diagnosis.details import QuestionsOf, cause_of
+from rankgate.diagnosis.sweeps import columns_of
 from rankgate.metrics.matching import match
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score

@@ -6,7 +6,7 @@ from tests.report_keys import report_from
 
 from rankgate.diagnosis.lexical import Lexical
 from rankgate.diagnosis.misses import explain_misses
-from rankgate.diagnosis.worst_first import worst_rows
+from rankgate.diagnosis.movements import worst_rows
 from rankgate.metrics.tags import violated_segments
 from rankgate.model.details import Cause, Expected, Listed, Measure, Question, ReportDetails
 from rankgate.model.report import BaselineSource, Movement, Provenance, Report

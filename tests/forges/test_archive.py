@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from tests.rows import each_row
 
 from rankgate.errors import RankgateError
-from rankgate.forges.archive import Limits
-from rankgate.forges.artifacts import LIMITS, read_member
+from rankgate.forges.artifacts import LIMITS, Limits, read_member
 
 RUN = b'{"query_id": "q1", "retrieved": ["doc-1", "doc-2"]}\n' * 20
 METHODS = [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED]

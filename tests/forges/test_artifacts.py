@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from rankgate.errors import RankgateError
-from rankgate.forges.archive import Limits
-from rankgate.forges.artifacts import LIMITS, download_artifact
+from rankgate.forges.artifacts import LIMITS, Limits, download_artifact
 
 LIST = "/repos/acme/rag/actions/runs/55/artifacts"
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 from tests.rows import each_row
 
-from rankgate.forges.label_rule import Given, Reported, Seen, worth
+from rankgate.forges.pull_labels import Given, Reported, Seen, worth
 from rankgate.model.waiver_use import Standing
 
 

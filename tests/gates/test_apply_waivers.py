@@ -14,8 +14,7 @@ from tests.rows import each_row
 from rankgate.criteria.waivers import Waiver, Waivers, ceiling, entry
 from rankgate.gates.apply_waivers import waive
 from rankgate.gates.conclude import concluded
-from rankgate.model.gate_result import GATE_PARTS, GateResult
-from rankgate.model.parts import to_row
+from rankgate.model.gate_result import GATE_PARTS, GateResult, to_row
 from rankgate.model.reasons import sentences
 from rankgate.model.report import Report, exit_code
 from rankgate.model.values import SEVERITY_ORDER, Reason, ReasonKind, Verdict

@@ -30,7 +30,7 @@ from rankgate.metrics.scored_run import ScoredRun
 from rankgate.metrics.scoring import score
 from rankgate.model.differences import Difference
 from rankgate.model.gate_result import GateResult
-from rankgate.model.gold_changes import GoldChanges, GoldMark
+from rankgate.model.lineage import GoldChanges, GoldMark
 from rankgate.model.report import BaselineSource, Diagnosis, Moved, Provenance, Queries, Report, Source
 from rankgate.model.report_text import decode_report, encode_report
 from rankgate.model.values import (

@@ -13,8 +13,8 @@ from rankgate.errors import Problem
 from rankgate.gates.conclude import concluded, with_conclusion
 from rankgate.model.conclusion import ConclusionKind, Empties, GivenUp, OtherCode, PartLoss, Strength
 from rankgate.model.gate_result import GateResult
-from rankgate.model.gold_changes import GoldChanges
 from rankgate.model.headline import other_sentences, sentence
+from rankgate.model.lineage import GoldChanges
 from rankgate.model.report import Call, Provenance, Queries, Report, Source, exit_code
 from rankgate.model.values import Direction, EvidenceState, Reason, ReasonKind, Ruling, Unit, Verdict
 

@@ -7,7 +7,7 @@ import pytest
 from rankgate.collecting.traffic_draw import drawn_for, sheet_of
 from rankgate.criteria.gate import Gate
 from rankgate.criteria.model import Criteria, criteria_in
-from rankgate.gates.traffic_gate import decide_traffic
+from rankgate.gates.traffic import decide_traffic
 from rankgate.model.reasons import sentences
 from rankgate.model.traffic_lists import TrafficLabel, TrafficLists, TrafficPair, TrafficQuestion, TrafficSheet
 from rankgate.model.values import EvidenceState, Verdict

@@ -15,8 +15,7 @@ from tests.rows import each_row
 from rankgate.errors import RankgateError
 from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric
-from rankgate.metrics.plan import Plan
-from rankgate.metrics.requirements import require_fields
+from rankgate.metrics.plan import Plan, require_fields
 from rankgate.metrics.scoring import score
 from rankgate.model.values import Details, Generated, Gold, Ranking, Sample
 

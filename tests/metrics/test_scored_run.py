@@ -19,7 +19,7 @@ from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_baseline import scored_as_baseline
 from rankgate.metrics.scored_run import ScoredRun, scored
-from rankgate.model.gold_changes import GoldMark
+from rankgate.model.lineage import GoldMark
 from rankgate.model.question_text import text_digest
 from rankgate.model.values import Gold, Ranking, RunField, Sample
 from rankgate.readers.base import Choose, Run, Values

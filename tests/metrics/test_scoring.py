@@ -17,9 +17,8 @@ from rankgate.metrics.base import Metric, RelevanceMetric, sees_hits_alone
 from rankgate.metrics.estimates import Estimate, distribution, estimate
 from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric, parse_metrics
-from rankgate.metrics.plan import Plan
+from rankgate.metrics.plan import Plan, require_gold_queries
 from rankgate.metrics.registry import families
-from rankgate.metrics.requirements import require_gold_queries
 from rankgate.metrics.scoring import score
 from rankgate.model.scores import MatchedQuery, RankSummary, Scores
 from rankgate.model.values import Direction, Gold, Ranking, RunField, Sample

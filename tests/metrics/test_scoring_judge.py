@@ -14,9 +14,8 @@ from rankgate.errors import Problem, RankgateError
 from rankgate.metrics.estimates import distribution, estimate
 from rankgate.metrics.matching import By, Matching
 from rankgate.metrics.names import parse_metric, parse_metrics
-from rankgate.metrics.plan import Plan
+from rankgate.metrics.plan import Plan, require_fields
 from rankgate.metrics.registry import families
-from rankgate.metrics.requirements import require_fields
 from rankgate.metrics.scoring import score, with_judge
 from rankgate.model.scores import Scores
 from rankgate.model.values import Details, Gold, Item, Ranking, RunField, Sample

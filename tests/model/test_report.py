@@ -22,8 +22,8 @@ from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import Problem, RankgateError
 from rankgate.model import report as report_module
-from rankgate.model.gold_changes import GoldChanges
-from rankgate.model.parts import to_row
+from rankgate.model.gate_result import to_row
+from rankgate.model.lineage import GoldChanges
 from rankgate.model.report import REPORT_PARTS, Diagnosis, MetricValue, Provenance, Report, Source
 from rankgate.model.report_text import SCHEMA_VERSION, decode_report, encode_report
 from rankgate.model.values import Direction, EvidenceState, Reason, ReasonKind, Ruling, RunField, Unit, Verdict

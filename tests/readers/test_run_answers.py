@@ -12,8 +12,7 @@ from rankgate.errors import Problem, RankgateError
 from rankgate.metrics.lines import LineMetric
 from rankgate.metrics.matching import OF_THE_LINE, match
 from rankgate.metrics.names import parse_metrics
-from rankgate.metrics.plan import Plan
-from rankgate.metrics.requirements import require_fields
+from rankgate.metrics.plan import Plan, require_fields
 from rankgate.metrics.scoring import score
 from rankgate.model.scores import MatchedQuery
 from rankgate.model.values import CONTEXT_DEPTH, Details, Generated, Gold, Item, Ranking, RunField, Sample

@@ -16,8 +16,7 @@ from rankgate.model.gate_result import GateResult
 from rankgate.model.report import Provenance, Report
 from rankgate.model.report_text import decode_report
 from rankgate.model.values import Direction, EvidenceState, Unit, Verdict
-from rankgate.renderers.findings import path_in_repository
-from rankgate.renderers.github import render_github
+from rankgate.renderers.findings import path_in_repository, render_github
 
 GATE = gate_result(
     name="retrieval_mrr",

@@ -21,13 +21,14 @@ from rankgate.gates.conclude import with_conclusion
 from rankgate.model.details import Expected
 from rankgate.model.report import Diagnosis, Links, Moved, Oddities, Report, Source
 from rankgate.model.values import Reason, ReasonKind, Verdict
-from rankgate.renderers.environment import environment
+from rankgate.renderers.base_changes import Permission
 from rankgate.renderers.links import Link
 from rankgate.renderers.markdown import (
     COMMENT_LIMIT,
     GOES_FIRST,
     OURS,
     SUMMARY_BYTES,
+    environment,
     render_comment,
     render_markdown,
     render_summary,
@@ -40,7 +41,6 @@ from rankgate.renderers.view.origins import Origin
 from rankgate.renderers.view.parts import History, Part, Parts, PartValue
 from rankgate.renderers.view.questions import Document, Lost
 from rankgate.renderers.view.rows import Row, Rows
-from rankgate.renderers.view.waivers import Permission
 
 DOCS = Path(__file__).parents[2] / "docs" / "templates.md"
 

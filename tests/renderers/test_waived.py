@@ -13,7 +13,7 @@ from rankgate.model.values import Reason, ReasonKind, Verdict
 from rankgate.model.waiver_use import Waived
 from rankgate.renderers.blocks import plain_text
 from rankgate.renderers.check_run import conclusion_of
-from rankgate.renderers.github import render_github
+from rankgate.renderers.findings import render_github
 from rankgate.renderers.markdown import render_markdown
 from rankgate.renderers.terminal import render_terminal, terminal_blocks
 

@@ -21,7 +21,7 @@ from rankgate.metrics.lines import Score
 from rankgate.metrics.matching import Matching
 from rankgate.metrics.tags import segments_of
 from rankgate.model.base_ref import GateChange, Grown, KeyChange, QueryChanges, TrafficChanges, Value, WaiverChange
-from rankgate.model.gold_changes import MAX_IDS
+from rankgate.model.lineage import MAX_IDS
 from rankgate.model.traffic_lists import TrafficFiles, TrafficQuestion
 from rankgate.model.values import Direction, Gold, Ranking, Sample, Unit
 

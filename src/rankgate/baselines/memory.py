@@ -13,7 +13,7 @@ from rankgate.baselines.packing import RUN, checked, run_name
 from rankgate.baselines.places import ACCEPTED, ENTRY, OBJECT, RUNS, Place, entry_name
 from rankgate.baselines.records import LOGS, RESTORE, Log, Record, decode_record
 from rankgate.errors import Problem, RankgateError, bad_input, shown
-from rankgate.model.gold_changes import GoldMark
+from rankgate.model.lineage import GoldMark
 
 MAX_ROUNDS = 200  # of others that get in first; each round one of them has succeeded
 REPEATED = 100  # records of the history among which a job that is started again finds its own

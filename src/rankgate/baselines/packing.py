@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from rankgate.baselines.records import RESTORE, Record
 from rankgate.errors import RankgateError, bad_input
-from rankgate.model.gold_changes import GoldMark
+from rankgate.model.lineage import GoldMark
 from rankgate.model.question_text import TEXT_KEY
 from rankgate.model.values import CONTEXT_DEPTH, Generated, Item, Ranking, RunField
 from rankgate.readers.base import Run

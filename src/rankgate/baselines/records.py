@@ -16,8 +16,7 @@ from rankgate import __version__
 from rankgate.errors import bad_input
 from rankgate.model.answers import JudgeMark
 from rankgate.model.base_ref import CommitSha
-from rankgate.model.gold_changes import GoldMark
-from rankgate.model.lineage import AnchorMark
+from rankgate.model.lineage import AnchorMark, GoldMark
 from rankgate.model.values import Verdict
 from rankgate.readers.dates import iso_day
 

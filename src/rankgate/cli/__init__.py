@@ -147,10 +147,28 @@ def _say_about_all(words: Sequence[str]) -> int:
     if words and words[0] in ("-V", "--version"):
         print(f"rankgate {__version__}")
         return 0
-    from rankgate.cli.usage import usage
-
-    print(usage(GROUPS, EXITS), end="")
+    print(_usage(), end="")
     return 0 if words else 2
+
+
+def _usage() -> str:
+    """How to call rankgate, its commands and their exit codes."""
+    width = max(map(len, COMMANDS))
+    groups: list[str] = []
+    for title, commands in GROUPS.items():
+        lines = [f"  {name.ljust(width)}  {text}\n" for name, (_, text) in commands.items()]
+        groups.append("".join([f"{title}:\n", *lines]))
+    return (
+        "usage: rankgate COMMAND [options]\n\n"
+        "The merge gate for retrieval: a run, a gold set and a baseline in; pass, warn or fail out.\n\n"
+        + "\n".join(groups)
+        + f"\nexit codes: {EXITS}\n\n"
+        "  rankgate COMMAND --help explains one; rankgate --version prints the version\n\n"
+        "start here:\n"
+        "  rankgate demo                           see all three verdicts on an example\n"
+        "  rankgate init --gold gold.yaml          write criteria for your own gold set\n"
+        "  rankgate check -o report.json -o comment.md\n"
+    )
 
 
 def _dispatch(words: list[str]) -> int:

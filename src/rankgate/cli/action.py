@@ -46,7 +46,7 @@ from rankgate.model.report import Report, exit_code
 from rankgate.model.values import Verdict
 from rankgate.model.waiver_use import SetLabel
 from rankgate.renderers.base import RENDERERS
-from rankgate.renderers.github import annotation
+from rankgate.renderers.findings import annotation
 
 NO_BASE = "none"
 INTERRUPTED = 130

@@ -11,8 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.check import check
-from rankgate.cli.check_inputs import inputs_of
-from rankgate.cli.options import add_shared, make_parser
+from rankgate.cli.options import add_shared, inputs_of, make_parser
 from rankgate.cli.output import say_report
 from rankgate.cli.progress import reading_bar
 from rankgate.criteria.inputs import DetailInputs, Inputs, PullInputs, Stores

@@ -35,7 +35,7 @@ from rankgate.metrics.comparison import Comparison, compare
 from rankgate.metrics.estimates import Estimate
 from rankgate.metrics.evaluation import RunComparison
 from rankgate.metrics.plan import Plan
-from rankgate.metrics.scored_pair import Compared, scored_pair
+from rankgate.metrics.scored_baseline import Compared, scored_pair
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.metrics.scoring import Tally
 from rankgate.model.base_ref import SHA

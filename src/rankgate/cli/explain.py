@@ -12,9 +12,8 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from rankgate.check import check
-from rankgate.cli.check_inputs import inputs_of
 from rankgate.cli.inputs import metrics_of
-from rankgate.cli.options import add_shared, make_parser
+from rankgate.cli.options import add_shared, inputs_of, make_parser
 from rankgate.cli.output import as_json, complain, say
 from rankgate.cli.progress import reading_bar
 from rankgate.criteria.inputs import DetailInputs

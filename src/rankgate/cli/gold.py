@@ -28,7 +28,7 @@ from rankgate.criteria.runs import NamedRun, candidate_run
 from rankgate.errors import Problem, RankgateError, bad_input, on_one_line, redacted, shown
 from rankgate.files.writing import write_atomic
 from rankgate.metrics.matching import By
-from rankgate.metrics.requirements import require_fields, require_gold_queries
+from rankgate.metrics.plan import require_fields, require_gold_queries
 from rankgate.metrics.scoring import score
 from rankgate.model.values import Gold, Item, RunField
 from rankgate.model.wording import count_text

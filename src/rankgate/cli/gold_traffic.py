@@ -12,8 +12,16 @@ from rankgate.cli.inputs import criteria_if_any, required_criteria
 from rankgate.cli.options import today
 from rankgate.collecting.pool import results_of
 from rankgate.collecting.traffic_draw import drawn_for, known_labels, sheet_of
-from rankgate.collecting.traffic_labels import MergedLabels, labels_text, merge_sheets
-from rankgate.collecting.traffic_sheets import SHEET_FORMS, FilledSheet, SheetRow, read_sheet, rows_of
+from rankgate.collecting.traffic_sheets import (
+    SHEET_FORMS,
+    FilledSheet,
+    MergedLabels,
+    SheetRow,
+    labels_text,
+    merge_sheets,
+    read_sheet,
+    rows_of,
+)
 from rankgate.criteria import Criteria
 from rankgate.criteria.inputs import Inputs
 from rankgate.criteria.rereading import rankings_again

@@ -39,16 +39,14 @@ from rankgate.criteria.starter import (
 from rankgate.errors import RankgateError, bad_input, redacted, shown
 from rankgate.files.git import ignore_beside
 from rankgate.files.writing import write_atomic
-from rankgate.forges.workflows.advice import to_do_on_github
-from rankgate.forges.workflows.written import GATE, REPORT, gate_text, report_text
+from rankgate.forges.workflows.written import GATE, REPORT, gate_text, report_text, to_do_on_github
 from rankgate.gates.power import sight_text
 from rankgate.gates.warnings import counting, planned, reading_facts, small_parts
 from rankgate.metrics.base import Metric
 from rankgate.metrics.estimates import Estimate, best_possible, estimate
 from rankgate.metrics.matching import BY_CHUNK, DEFAULT_K, By, Matching
 from rankgate.metrics.names import parse_metric
-from rankgate.metrics.plan import Plan
-from rankgate.metrics.requirements import require_gold_queries
+from rankgate.metrics.plan import Plan, require_gold_queries
 from rankgate.metrics.scored_run import score_run
 from rankgate.model.answers import VerdictKind
 from rankgate.model.gate_result import Detectable

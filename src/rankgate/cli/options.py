@@ -16,6 +16,7 @@ from rankgate.readers.formats import GOLD_FORMATS, RUN_FORMATS, split_format
 from rankgate.readers.source import STDIN
 
 if TYPE_CHECKING:
+    from rankgate.criteria.inputs import Inputs
     from rankgate.criteria.retriever_block import Retriever
 
 RETRIEVERS = {"retriever": "function", "url": "url", "command": "command"}  # what each option names of the block
@@ -250,6 +251,19 @@ def date_of(arguments: argparse.Namespace) -> str:
         return dt.date.fromisoformat(arguments.date).isoformat()
     except ValueError as error:
         raise bad_input(f"--date {arguments.date!r} is not a date; write it as 2026-01-31") from error
+
+
+def inputs_of(arguments: argparse.Namespace) -> Inputs:
+    """What `--criteria`, `--gold`, `--run`, `--baseline` and `--date` name, as the inputs of a check."""
+    from rankgate.criteria.inputs import Inputs  # paid for only by commands that judge
+
+    return Inputs(
+        criteria=arguments.criteria,
+        date=date_of(arguments),
+        gold=arguments.gold,
+        run=arguments.run,
+        baseline=arguments.baseline,
+    )
 
 
 def today() -> str:

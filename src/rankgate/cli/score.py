@@ -24,8 +24,8 @@ from rankgate.files.writing import write_atomic
 from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.estimates import Estimate, estimate
 from rankgate.metrics.evaluation import in_numbers
-from rankgate.metrics.requirements import require_fields, require_gold_queries
-from rankgate.metrics.scored_pair import Compared
+from rankgate.metrics.plan import require_fields, require_gold_queries
+from rankgate.metrics.scored_baseline import Compared
 from rankgate.metrics.scored_run import scored
 from rankgate.metrics.scoring import valid_on
 from rankgate.model.scores import Scores

@@ -6,9 +6,8 @@ import argparse
 
 from msgspec.structs import replace
 
-from rankgate.cli.check_inputs import inputs_of
 from rankgate.cli.inputs import default_criteria
-from rankgate.cli.options import add_shared, make_parser
+from rankgate.cli.options import add_shared, inputs_of, make_parser
 from rankgate.cli.output import say
 from rankgate.criteria import find_criteria
 from rankgate.errors import bad_input

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from rankgate.collecting.gold_documents import GoldDocuments, written_span
 from rankgate.errors import Problem, shown
 from rankgate.metrics.matching import document_of
-from rankgate.metrics.requirements import ids_beside_spans
+from rankgate.metrics.plan import ids_beside_spans
 from rankgate.metrics.texts import folded, places
 from rankgate.model.values import Gold, Item, Sample, Span
 

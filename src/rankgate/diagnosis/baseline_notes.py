@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.metrics.base import Cutoff, Metric, sees_below
 from rankgate.metrics.scored_run import ScoredRun
-from rankgate.model.gold_changes import GoldChanges
+from rankgate.model.lineage import GoldChanges
 from rankgate.model.scores import Scores
 from rankgate.model.values import TOLERANCE
 from rankgate.model.wording import telling_decimals, value_text

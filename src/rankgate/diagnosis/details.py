@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import overload
 
-from rankgate.diagnosis.columns import Columns, columns_of
 from rankgate.diagnosis.movements import document_moves, first_k
-from rankgate.diagnosis.sweeps import cutoffs_for, sweeps_of, swept_at
+from rankgate.diagnosis.sweeps import Columns, columns_of, cutoffs_for, sweeps_of, swept_at
 from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.comparison import paired
 from rankgate.metrics.contents import DistinctDocs

@@ -17,7 +17,7 @@ from rankgate.model.differences import (
     Difference,
     text_of,
 )
-from rankgate.model.gold_changes import GoldMark
+from rankgate.model.lineage import GoldMark
 
 _OF_STORE = "accepted"  # the one fact that a store adds to what the run said of itself
 _DEEPEST = 8  # levels of mappings that are compared key by key

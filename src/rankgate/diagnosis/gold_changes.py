@@ -7,7 +7,7 @@ import json
 
 import msgspec
 
-from rankgate.model.gold_changes import MAX_IDS, GoldChanges, GoldMark
+from rankgate.model.lineage import MAX_IDS, GoldChanges, GoldMark
 from rankgate.model.values import Gold
 
 MAX_MARKED = 100_000  # queries; a larger gold set is remembered as a whole only

@@ -1,17 +1,19 @@
-"""Which queries changed, and where their relevant documents went: what to look at."""
+"""Which queries changed, the worst first, where their relevant documents went, and what stands there now."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from rankgate.diagnosis.worst_first import severity
+from msgspec.structs import replace
+
+from rankgate.diagnosis.listings import Listings
 from rankgate.metrics.base import Metric
 from rankgate.metrics.gaps import baseline_column
 from rankgate.metrics.matching import DEFAULT_K
-from rankgate.metrics.tags import violated_segments
-from rankgate.model.details import Expected, came, left, sampled
+from rankgate.metrics.tags import SegmentIndex, violated_segments
+from rankgate.model.details import NOWHERE, Cause, Expected, ReportDetails, came, depth_of, fate_of, left, sampled
 from rankgate.model.gate_result import GateResult
-from rankgate.model.report import Movement
+from rankgate.model.report import NAMED, Movement
 from rankgate.model.scores import RankSummary, Scores
 from rankgate.model.values import Gold, Sample
 
@@ -84,3 +86,61 @@ def document_moves(sample: Sample, old: RankSummary | None, new: RankSummary | N
     after = new.ranks if new else [None] * len(docs)
     moves = zip(docs, before, after, strict=True)
     return [Expected(id=doc, gain=sample.gains[doc], before=was, after=now) for doc, was, now in moves]
+
+
+def severity(documents: Sequence[Expected], k: int, *, no_result: bool, failing: bool) -> tuple[int, bool, int]:
+    """The one order of questions that got worse, in the comment, the terminal and the page: the least is the worst.
+
+    No result first, then a relevant document that fell out of the list, then one that fell below the first k, then the
+    rest; within each those of a failing segment; then by the deepest fall.
+    """
+    fate = (Cause.NO_RESULT, Cause.GONE, Cause.LOWER, Cause.FINE).index(fate_of(documents, k, no_result=no_result))
+    return fate, not failing, -max(map(depth_of, documents), default=0)
+
+
+def worst_rows(details: ReportDetails, violated: SegmentIndex) -> list[int]:
+    """The rows of the questions by `severity`; those that did not get worse after the others, by change and cause."""
+    ranks = {cause: rank for rank, cause in enumerate(Cause)}
+    sign = -1 if details.lower else 1
+
+    def key(row: int) -> tuple[float, ...]:
+        question = details.questions[row]
+        now = question.values.get(details.leading or "", (None, None))[1]
+        change, net = details.moved(question)
+        value = -NOWHERE if now is None else sign * now  # a value that is not there is the worst
+        if question.before is not None and (change, net) < (0, 0):
+            gone, k = question.cause is Cause.NO_RESULT, details.first(question)
+            worse = severity(question.expected, k, no_result=gone, failing=violated.has_any(question.tags))
+            return (0, *worse, change, value)
+        return (1, change, ranks[question.cause], value)
+
+    return sorted(range(len(details.questions)), key=key)
+
+
+def with_displacers(
+    moves: Sequence[Movement], now: Listings | None, before: Listings | None, rank_summaries: Mapping[str, RankSummary]
+) -> list[Movement]:
+    """The movements, each that lost documents with those that stand in the first k now and did not before.
+
+    Args:
+        moves: the movements that a report lists.
+        now: the run's lists; None where they cannot be read again, so that nothing is named.
+        before: the baseline's.
+        rank_summaries: the run's: an item that stands for a relevant document took no place from one.
+    """
+    if now is None or before is None:
+        return list(moves)
+    return [
+        replace(move, instead=_came(move, now, before, rank_summaries.get(move.query_id)))
+        if move.lost and move.query_id in now.by_query and move.query_id in before.by_query
+        else move
+        for move in moves
+    ]
+
+
+def _came(move: Movement, now: Listings, before: Listings, summary: RankSummary | None) -> list[str]:
+    new = now.by_query[move.query_id].ids[: move.k]
+    old = before.by_query[move.query_id].ids[: move.k]
+    known = {*old, *(document.id for document in move.documents)}
+    right = {*summary.ranks, *summary.repeats} if summary else set()
+    return [item for rank, item in enumerate(new, start=1) if item not in known and rank not in right][:NAMED]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from rankgate.metrics.base import Metric
 from rankgate.metrics.gaps import gaps
 from rankgate.metrics.scored_run import ScoredRun
-from rankgate.model.gold_changes import GoldChanges
+from rankgate.model.lineage import GoldChanges
 from rankgate.model.report import JudgedValue
 from rankgate.model.scores import Scores
 from rankgate.model.wording import count_text, value_text

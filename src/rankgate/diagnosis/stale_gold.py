@@ -16,8 +16,7 @@ from rankgate.criteria.rereading import lists_of
 from rankgate.errors import ProblemKind, bad_input, shown
 from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import By, Matching, document_of
-from rankgate.metrics.plan import Plan
-from rankgate.metrics.requirements import require_fields, require_gold_queries
+from rankgate.metrics.plan import Plan, require_fields, require_gold_queries
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.report import NAMED
 from rankgate.model.scores import Scores, Unfit

@@ -1,26 +1,30 @@
-"""Recall and nDCG at growing cut-offs, and where more results stop to bring much. Pure."""
+"""Metrics also of no gate, for the run and for the baseline; recall and nDCG at growing cut-offs. Pure."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, repeat
 from typing import Literal
 
 import msgspec
 
-from rankgate.diagnosis.columns import Row, matched_rows
-from rankgate.metrics.base import Metric
+from rankgate.metrics.base import Metric, Together
 from rankgate.metrics.gains import NDCG
+from rankgate.metrics.gaps import baseline_column, without_new
+from rankgate.metrics.matching import match
 from rankgate.metrics.sets import Recall
 from rankgate.model.details import Sweep
 from rankgate.model.scores import Scores
-from rankgate.model.values import Gold
+from rankgate.model.values import Gold, Ranking, RunField
 
 GRID = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100)
 LEAST_RISE = 0.01  # from the first cut-off to the last: a curve that rises by less has no knee
 LEAST_BEND = 0.05  # of the rise, above the straight line between the ends
+
+Column = Sequence[float | None]
+Row = Sequence[float | None]
 
 
 def cutoffs_for(depth: int) -> tuple[int, ...]:
@@ -110,3 +114,66 @@ def knee(cutoffs: Sequence[int], values: Sequence[float]) -> int | None:
     ]
     highest = max(above)
     return cutoffs[above.index(highest)] if highest >= LEAST_BEND else None
+
+
+class Columns(msgspec.Struct, frozen=True):
+    """Metrics with their values for the run and, where there is one, for the baseline: a row a gold query."""
+
+    metrics: Sequence[Metric]
+    now: Mapping[str, Column]
+    before: Mapping[str, Column] | None
+
+
+def columns_of(metrics: Sequence[Metric], gold: Gold, candidate: Scores, baseline: Scores | None) -> Columns:
+    """The metrics' values, as the check scored them or from what it matched; without what the run states nothing of.
+
+    A query that a run lacks has the metric's worst value, as in a check. The baseline has no value for a query that is
+    new to it, nor for a metric that reads what it nowhere states, or the baseline itself.
+    """
+    stated = [metric for metric in metrics if not metric.needs & candidate.unstated.keys()]
+    now = _columns(stated, gold, candidate)
+    if baseline is None:
+        return Columns(stated, now, None)
+    unknown = baseline.unstated.keys() | {RunField.BASELINE}
+    before: dict[str, Column] = {each.name: [None] * len(gold.samples) for each in stated if each.needs & unknown}
+    known = [metric for metric in stated if metric.name not in before]
+    before |= _columns(known, gold, baseline)
+    return Columns(stated, now, before)
+
+
+def _columns(metrics: Sequence[Metric], gold: Gold, scores: Scores) -> dict[str, Column]:
+    """The values as they were scored, or from what was matched."""
+    columns: dict[str, Column] = {}
+    others: list[Metric] = []
+    for metric in metrics:
+        if metric.name in scores.values:
+            columns[metric.name] = baseline_column(metric, scores)
+        elif metric.name in scores.beside:
+            columns[metric.name] = without_new(scores, scores.beside[metric.name])
+        else:
+            others.append(metric)
+    if others:
+        rows = matched_rows(others, gold, scores)
+        columns |= {metric.name: [row[place] for row in rows] for place, metric in enumerate(others)}
+    return columns
+
+
+def matched_rows(metrics: Sequence[Metric], gold: Gold, scores: Scores) -> list[Row]:
+    """By query the values of these metrics, from what was matched; queries alike share theirs.
+
+    One that the run lacks takes the worst, one that is new to a baseline none.
+    """
+    values = Together(metrics).values
+    nothing = [None] * len(metrics)
+    absent = scores.missing - scores.new_queries
+    rows: list[Row] = []
+    for query_id, sample in gold.samples.items():
+        query = scores.matched.get(query_id)
+        if query is not None:
+            rows.append(values(query))
+        elif query_id in absent:
+            empty = match(sample, Ranking(query_id, []))
+            rows.append([metric.absent(empty) for metric in metrics])
+        else:
+            rows.append(nothing)
+    return rows

@@ -1,24 +1,30 @@
-"""The labels of a pull request as GitHub has them now, and what `label_rule` makes of each."""
+"""The labels of a pull request as GitHub has them now, and what each is worth: one rule for both labels.
+
+A label accepts what the newest report before it judged, and counts while that is what is judged.
+"""
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec.structs import replace
 
 from rankgate.forges.checks import reports
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.context import Context, Pull
-from rankgate.forges.label_rule import Given, Reported, Seen, worth
 from rankgate.forges.publish import Settings, check_of
 from rankgate.forges.pulls import may_write
-from rankgate.model.waiver_use import ACCEPT_CHANGE, ACCEPT_RANKINGS, SetLabel
+from rankgate.model.waiver_use import ACCEPT_CHANGE, ACCEPT_RANKINGS, SetLabel, Standing
 
 if TYPE_CHECKING:  # as in fork.py
     from rankgate.forges.base_checkout import Subject
 
 _FORCED = "head_ref_force_pushed"
+
+MINUTE = dt.timedelta(minutes=1)  # what a person needs at least to see a report
 
 
 def labels_now(
@@ -69,3 +75,52 @@ def _given(client: Client, repository: str, events: Sequence[Mapping[str, Any]],
         return None
     by = last["actor"]["login"]
     return Given(by=by, at=last["created_at"], writes=may_write(client, repository, by))
+
+
+class Given(msgspec.Struct, frozen=True, kw_only=True):
+    """Who set a label, and when; `writes` says whether that is a person who may write to the repository."""
+
+    by: str
+    at: str
+    writes: bool
+
+
+class Reported(msgspec.Struct, frozen=True):
+    """When a report on the pull request's head was completed, and the digest of what it judged."""
+
+    at: str
+    judged: str
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """What is judged now, as `Subject` has it, and all reports on it; `moved` is the last forced push, or empty.
+
+    `queued` says that the merge queue judges, whose run is another by nature.
+    """
+
+    judged: str
+    reports: tuple[Reported, ...]
+    moved: str = ""
+    author: str | None = None
+    accept_own: bool = False
+    queued: bool = False
+
+
+def worth(given: Given | None, seen: Seen) -> Standing:
+    """Whether a label counts, or else why it does not; None is one of which GitHub does not say who set it."""
+    if given is None:
+        return "unknown"
+    if not given.writes:
+        return "outsider"
+    if given.by.casefold() == (seen.author or "").casefold() and not seen.accept_own:
+        return "own"
+    latest = dt.datetime.fromisoformat(given.at) - MINUTE
+    before = [each for each in seen.reports if seen.moved < each.at and dt.datetime.fromisoformat(each.at) <= latest]
+    if not before:
+        return "unreported"
+    then = max(before, key=lambda each: each.at).judged
+    now = seen.judged
+    if seen.queued:
+        then = then.partition(".")[0]
+        now = now.partition(".")[0]
+    return "counts" if then == now != "" else "changed"

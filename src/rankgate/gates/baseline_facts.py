@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from rankgate.criteria.inputs import Inputs
 from rankgate.diagnosis.causes import STALE
 from rankgate.diagnosis.differences import gold_differences, run_differences
-from rankgate.diagnosis.displaced import with_displacers
 from rankgate.diagnosis.gold_changes import gold_changes
-from rankgate.diagnosis.movements import most_telling
+from rankgate.diagnosis.movements import most_telling, with_displacers
 from rankgate.gates.evaluation import Case, Evaluation
 from rankgate.gates.given_up import ScoredAnchor, given_up, in_steps, noted
 from rankgate.gates.lost_parts import unnamed_losses
@@ -19,8 +18,7 @@ from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.conclusion import PartLoss
 from rankgate.model.differences import Difference
 from rankgate.model.gate_result import GateResult
-from rankgate.model.gold_changes import GoldMark
-from rankgate.model.lineage import Lineage
+from rankgate.model.lineage import GoldMark, Lineage
 from rankgate.model.lineage_words import (
     age_problems,
     anchor_problem,

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from rankgate.criteria.inputs import DetailInputs
 from rankgate.criteria.rereading import texts_of
 from rankgate.diagnosis.details import details_of
-from rankgate.diagnosis.worst_first import worst_rows
+from rankgate.diagnosis.movements import worst_rows
 from rankgate.gates.evaluation import Evaluation
 from rankgate.metrics.base import Metric
 from rankgate.metrics.tags import violated_segments

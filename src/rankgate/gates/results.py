@@ -15,8 +15,7 @@ from rankgate.metrics.base import Metric
 from rankgate.model.conclusion import OF_GATES, ConclusionKind, GivenUp, PartLoss
 from rankgate.model.differences import Difference
 from rankgate.model.gate_result import GateResult
-from rankgate.model.gold_changes import GoldChanges
-from rankgate.model.lineage import AnchorMark
+from rankgate.model.lineage import AnchorMark, GoldChanges
 from rankgate.model.report import Diagnosis, Movement, Report, Segment
 from rankgate.model.values import Verdict
 from rankgate.model.waiver_use import WaiverUse

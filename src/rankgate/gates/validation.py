@@ -21,8 +21,7 @@ from rankgate.gates.apply_waivers import waivable
 from rankgate.gates.fitting import refuse_lacking, refuse_misfits
 from rankgate.gates.judging import judge_scores, overall_results
 from rankgate.gates.traffic import repeated
-from rankgate.metrics.plan import Plan
-from rankgate.metrics.requirements import require_fields, require_gold_queries
+from rankgate.metrics.plan import Plan, require_fields, require_gold_queries
 from rankgate.metrics.scored_baseline import as_baseline
 from rankgate.metrics.scoring import ids_of, score
 from rankgate.model.gate_result import GateResult

@@ -42,7 +42,7 @@ def parse_metric(text: str) -> Metric:
     """
     match = _NAME.fullmatch(text.strip().replace("dcg='exp-log2'", "gain=exponential"))  # as ir_measures writes it
     if match is None:
-        from rankgate.metrics.unknown_names import elsewhere  # noqa: PLC0415 -- paid only for a message
+        from rankgate.metrics.plugins import elsewhere  # noqa: PLC0415 -- paid only for a message
 
         instead = elsewhere(text.lower().partition("@")[0].replace("-", "_"))
         if instead is not None:
@@ -128,7 +128,7 @@ def _family(text: str, stem: str, cutoff: str | None) -> registry.Meaning:
     meaning = registry.find(stem) or _of_a_package(stem)
     if meaning is not None:
         return meaning
-    from rankgate.metrics.unknown_names import why_unknown  # noqa: PLC0415 -- paid only for a message
+    from rankgate.metrics.plugins import why_unknown  # noqa: PLC0415 -- paid only for a message
 
     raise UnknownMetricError(f"unknown metric {text!r}; {why_unknown(stem, cutoff)}")
 

@@ -13,8 +13,7 @@ from msgspec.structs import force_setattr
 from rankgate.errors import bad_input, shown
 from rankgate.metrics.base import Metric, Together, needs_of, sees_below
 from rankgate.metrics.matching import By, match
-from rankgate.metrics.plan import Plan
-from rankgate.metrics.requirements import require_kind
+from rankgate.metrics.plan import Plan, require_kind
 from rankgate.model.scores import MatchedQuery, RankSummary, Scores, Unfit
 from rankgate.model.values import LINE_KEYS, Details, Gold, Item, Ranking, RunField, Sample
 

@@ -1,16 +1,18 @@
-"""What became of a gate, for all questions or in a segment: its decision and the numbers that it rests on."""
+"""What became of a gate, for all questions or in a segment: its decision and the numbers that it rests on.
+
+Its parts stand beside each other in a file: `to_row` and `in_parts`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
 from rankgate.errors import shown
 from rankgate.model.answer_losses import NoVerdicts
 from rankgate.model.answers import GateJudge
-from rankgate.model.parts import Parts
 from rankgate.model.scores import Exact
 from rankgate.model.values import (
     Direction,
@@ -27,6 +29,8 @@ from rankgate.model.values import (
 from rankgate.model.waiver_use import Waived
 
 OF_QUESTIONS = (ReasonKind.MUST_PASS, ReasonKind.LOST)  # what fails for single questions, which no waiver covers
+
+Parts = Mapping[str, type[msgspec.Struct]]  # by the field that holds it
 
 
 class Detectable(msgspec.Struct, frozen=True, kw_only=True):
@@ -246,3 +250,19 @@ GATE_PARTS: Parts = {
     "evidence": GateEvidence,
     "decision": GateDecision,
 }
+
+
+def to_row(value: msgspec.Struct, parts: Parts) -> dict[str, Any]:
+    """A value by its keys and those of its parts; what they hold is not copied."""
+    row = msgspec.structs.asdict(value)
+    held = [row.pop(name) for name in parts]  # all of them first: a part may have the name of another one's key
+    for part in held:
+        row |= msgspec.structs.asdict(part)
+    return row
+
+
+def in_parts(row: Mapping[str, Any], parts: Parts) -> dict[str, Any]:
+    """The keys of a row, those of each part by themselves; a key that is absent stays so."""
+    rest = dict(row)
+    held = {name: {key: rest.pop(key) for key in part.__struct_fields__ if key in rest} for name, part in parts.items()}
+    return rest | held

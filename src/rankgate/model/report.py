@@ -16,10 +16,8 @@ from rankgate.model.base_ref import BaseSide
 from rankgate.model.conclusion import NO_CONCLUSION, Conclusion, Empties, GivenUp, OtherCode, PartLoss
 from rankgate.model.details import Cause, Expected, ReportDetails, fate_of
 from rankgate.model.differences import Difference
-from rankgate.model.gate_result import GateResult
-from rankgate.model.gold_changes import GoldChanges
-from rankgate.model.lineage import AnchorMark, Lineage
-from rankgate.model.parts import Parts
+from rankgate.model.gate_result import GateResult, Parts
+from rankgate.model.lineage import AnchorMark, GoldChanges, Lineage
 from rankgate.model.scores import Distribution
 from rankgate.model.traffic import Traffic
 from rankgate.model.values import Direction, Interval, Unit, Verdict

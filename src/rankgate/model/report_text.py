@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 from rankgate.errors import bad_input
 from rankgate.model.details import sampled
-from rankgate.model.gate_result import GATE_PARTS, GateResult
-from rankgate.model.parts import in_parts, to_row
+from rankgate.model.gate_result import GATE_PARTS, GateResult, in_parts, to_row
 from rankgate.model.reasons import sentences
 from rankgate.model.report import REPORT_PARTS, Report
 from rankgate.model.values import ReasonKind

@@ -12,8 +12,7 @@ import msgspec
 
 from rankgate.errors import Problem, RankgateError, shown
 from rankgate.model.answers import JudgeMark
-from rankgate.model.gold_changes import GoldMark
-from rankgate.model.lineage import Lineage
+from rankgate.model.lineage import GoldMark, Lineage
 from rankgate.model.question_text import answers_question
 from rankgate.model.values import Gold, Ranking, RunField
 from rankgate.readers.segments import Beside

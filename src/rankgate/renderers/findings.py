@@ -1,4 +1,7 @@
-"""What a run of a workflow annotates: one finding a gate, a warning or a problem, errors and the worst gates first."""
+"""What a run of a workflow annotates: one finding a gate, a warning or a problem, errors and the worst gates first.
+
+In the log of GitHub Actions each is a workflow command, which points at its line in the criteria.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,14 @@ from rankgate.model.gate_result import GateResult
 from rankgate.model.reasons import sentences
 from rankgate.model.report import Report
 from rankgate.model.values import Verdict
+from rankgate.model.wording import VERDICT_WORDS
 from rankgate.renderers.base_changes import changes
 from rankgate.renderers.escape import listed, one_line, quoted
 from rankgate.renderers.phrases import beyond_limits, gate_change
 
 MAX_SEGMENTS = 3
+
+MAX_PER_LEVEL = 10  # GitHub shows no more a step
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,3 +99,35 @@ def path_in_repository(file: str | None) -> str | None:
         return None
     path = PurePosixPath(file)
     return None if path.is_absolute() or not path.name or ".." in path.parts else path.as_posix()
+
+
+def render_github(report: Report) -> str:
+    """Workflow commands, errors first; text is escaped as the runner unescapes it."""
+    findings = findings_of(report)
+    lines: list[str] = []
+    for level in ("error", "warning"):
+        lines += [_command(each) for each in findings if each.level == level][:MAX_PER_LEVEL]
+    lines.append(annotation("notice", f"{VERDICT_WORDS[report.verdict]}. {report.summary}"))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def annotation(level: Literal["error", "warning", "notice"], message: str) -> str:
+    """One workflow command that belongs to no line."""
+    return f"::{level} title=rankgate::{_data(message)}"
+
+
+def _command(finding: Finding) -> str:
+    file = path_in_repository(finding.file) or finding.file  # `./a` would be shown at no file
+    place = [f"file={_property(file)}"] if file else []
+    place += [f"line={finding.line}"] if finding.line else []
+    return f"::{finding.level} {','.join([*place, 'title=rankgate'])}::{_data(finding.message)}"
+
+
+def _data(text: str) -> str:
+    # The runner also obeys the old `##[command]` anywhere in a line.
+    lines = map(one_line, text.splitlines())
+    return "%0A".join(line.replace("%", "%25").replace("##[", "## [") for line in lines)
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,23 +1,26 @@
-"""The pull-request comment, within a limit; and a report through a template of the user."""
+"""The pull-request comment, within a limit; a report through a template of the user; what templates may use."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from traceback import walk_tb
 from types import SimpleNamespace
 
+import jinja2
 from msgspec.structs import replace
 
 from rankgate.errors import bad_input
-from rankgate.model.gate_result import GATE_PARTS
-from rankgate.model.parts import to_row
+from rankgate.model.gate_result import GATE_PARTS, to_row
 from rankgate.model.reasons import sentences
 from rankgate.model.report import Report
 from rankgate.model.report_text import file_keys
-from rankgate.renderers.environment import environment, mistake, template_of
-from rankgate.renderers.escape import one_line
+from rankgate.model.wording import VERDICT_WORDS, count_text, delta_text, value_text
+from rankgate.renderers import phrases
+from rankgate.renderers.escape import cell, code, command_block, link, markdown, one_line, shorten
 from rankgate.renderers.view import View, view_of
 
 OURS = Path(__file__).parent / "templates" / "comment.md.j2"
@@ -43,6 +46,17 @@ GOES_FIRST = (
     ("problems", "first", "the problems"),
 )
 _LONGEST_MESSAGE = 500  # characters
+
+FILTERS = {"text": markdown, "cell": cell, "code": code, "visible": one_line, "shorten": shorten}
+FUNCTIONS = {
+    "link": link,
+    "command": command_block,
+    "icon": phrases.ICONS.__getitem__,
+    "word": VERDICT_WORDS.__getitem__,
+    "count": count_text,
+    "amount": value_text,
+    "change": delta_text,
+}
 
 
 def render_markdown(report: Report, *, limit: int | None = None) -> str:
@@ -121,3 +135,38 @@ def _mistakes_of(name: str) -> Iterator[None]:
         message, line = mistake(error)
         text = f"template error: {one_line(message, _LONGEST_MESSAGE)}"
         raise bad_input(text, file=name, line=line) from error
+
+
+@cache
+def environment(*, sandboxed: bool) -> jinja2.Environment:
+    """Our Jinja environment; a user's template runs in a sandbox in which values cannot be changed."""
+    kind = jinja2.Environment
+    if sandboxed:
+        from jinja2.sandbox import ImmutableSandboxedEnvironment  # noqa: PLC0415 -- paid only for users' templates
+
+        kind = ImmutableSandboxedEnvironment
+    environment = kind(
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+        optimized=False,  # folding constants costs more than a template that is rendered once gains
+    )
+    environment.filters |= FILTERS
+    environment.globals |= FUNCTIONS
+    return environment
+
+
+@cache
+def template_of(path: Path) -> jinja2.Template:
+    """A template of ours."""
+    return environment(sandboxed=False).from_string(path.read_text(encoding="utf-8"))
+
+
+def mistake(error: BaseException) -> tuple[str, int | None]:
+    """What is wrong with a template, and in which of its lines, from what its rendering raised."""
+    if isinstance(error, jinja2.TemplateSyntaxError):
+        return error.message or "bad syntax", error.lineno
+    lines = [line for frame, line in walk_tb(error.__traceback__) if frame.f_code.co_filename == "<template>"]
+    return str(error), lines[-1] if lines else None

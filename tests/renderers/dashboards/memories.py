@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from rankgate.baselines.packing import pack, recorded
 from rankgate.baselines.records import Record
-from rankgate.model.gold_changes import GoldMark
+from rankgate.model.lineage import GoldMark
 from rankgate.model.values import Ranking, Verdict
 
 CRITERIA = """\

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from rankgate.diagnosis.worst_first import worst_rows
+from rankgate.diagnosis.movements import worst_rows
 from rankgate.metrics.tags import violated_segments
 from rankgate.model.details import (
     Cause,

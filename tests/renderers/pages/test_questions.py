@@ -23,15 +23,19 @@ from rankgate.model.details import TEXTS_OF, Cause, Expected, Listed, Question, 
 from rankgate.model.report import Report
 from rankgate.model.values import Verdict
 from rankgate.renderers.document_words import CAUSE_WORDS, whereabouts
-from rankgate.renderers.pages.groups import LEAST_SHARED, LEVEL, Group, groups_of, words_of
 from rankgate.renderers.pages.questions import (
     BLOCK,
+    LEAST_SHARED,
+    LEVEL,
     MAX_EXPECTED,
     MAX_GROUPS,
     MAX_NAME,
     MAX_PASSAGE,
     MAX_PASSAGES,
+    Group,
+    groups_of,
     page_questions,
+    words_of,
 )
 from rankgate.renderers.pages.report import render_report
 

@@ -23,10 +23,10 @@ from rankgate.model.details import Cause, Listed, PanelRow, ReportDetails
 from rankgate.model.report import Diagnosis, Movement, Provenance, Report, Source, TrendPoint
 from rankgate.model.values import Unit, Verdict
 from rankgate.model.waiver_use import Waived, WaiverUse
+from rankgate.renderers.base_changes import STATES, ceiling_text
 from rankgate.renderers.escape import one_line
 from rankgate.renderers.pages.report import LIMITS, render_report
 from rankgate.renderers.pages.trend_chart import trend_of
-from rankgate.renderers.view.waivers import STATES, ceiling_text
 
 
 class Read(HTMLParser):

@@ -1,8 +1,12 @@
-"""The two workflows that `rankgate init --github` writes: what they need to know; their texts are templates."""
+"""The two workflows that `rankgate init --github` writes, and what is left to do on GitHub: text for the terminal.
+
+The texts of the workflows are templates.
+"""
 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +15,7 @@ import msgspec
 
 from rankgate import INSTALL
 from rankgate.errors import bad_input
+from rankgate.model.waiver_use import ACCEPT_CHANGE, ACCEPT_RANKINGS
 from rankgate.readers.yaml_text import quoted
 
 GATE = ".github/workflows/rankgate.yml"
@@ -18,6 +23,8 @@ REPORT = ".github/workflows/rankgate-report.yml"
 HOME = "rankgate/rankgate"
 CHECK = "rankgate/verdict"
 JUDGE_KEY = "RANKGATE_JUDGE_KEY"
+
+PAGE = f"https://github.com/{HOME}/blob/main/docs/workflows.md"
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,3 +105,43 @@ def _rendered(path: str, job: Job) -> str:
     environment.filters["scalar"] = scalar
     template = Path(__file__).with_name(f"{Path(path).name}.j2")
     return environment.from_string(template.read_text(encoding="utf-8")).render(job=job, install=INSTALL)
+
+
+def to_do_on_github(job: Job) -> str:
+    """The steps in order, with the commands to copy."""
+    steps = [_INSTALL] if job.records else []
+    steps += [] if pinned(job.action) else [_pin(job)]
+    steps += [_REQUIRE, *([_JUDGE] if job.judged else []), _LABELS]
+    numbered = "".join(f"  {number}. {step}" for number, step in enumerate(steps, 1))
+    return f"on GitHub ({PAGE}):\n{numbered}"
+
+
+def _pin(job: Job) -> str:
+    repository, _, reference = job.action.partition("@")
+    tag = f"refs/tags/{reference}"  # of an annotated one its commit is the last
+    commits = f"git ls-remote https://github.com/{repository} {tag} {shlex.quote(tag + '^{}')}"
+    pins = f"s|{repository}@{reference}$|{repository}@${{hash:?no such tag}} # {reference}|"
+    files = ".github/workflows/rankgate*.yml"
+    return f"""\
+Pin the action by the hash of its commit, since a tag can be moved (bash, in the repository's root):
+       hash=$({commits} | tail -n 1 | cut -f 1) && sed -i.tag "{pins}" {files} && rm {files}.tag
+"""
+
+
+_INSTALL = f"""\
+Write what installs your project into rankgate.yml, where it says ADD HERE{
+    "" if "://" in INSTALL else f"; commit what the workflow installs: {INSTALL}"
+}.
+"""
+
+_REQUIRE = f"""\
+Require the check `{CHECK}`, not the job `retrieval gate`, in a ruleset; an App of your own keeps it from being forged.
+"""
+
+_JUDGE = f"""\
+Store the judge's key (a fork's answers are judged after the label only): gh secret set {JUDGE_KEY}
+"""
+
+_LABELS = f"""\
+Create its labels: gh label create {shlex.quote(ACCEPT_RANKINGS)} && gh label create {shlex.quote(ACCEPT_CHANGE)}
+"""

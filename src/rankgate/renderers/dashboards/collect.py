@@ -27,8 +27,7 @@ from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import paired_scores
 from rankgate.metrics.estimates import attainable, estimate
 from rankgate.metrics.names import parse_metrics
-from rankgate.metrics.plan import Plan
-from rankgate.metrics.requirements import require_fields, require_gold_queries
+from rankgate.metrics.plan import Plan, require_fields, require_gold_queries
 from rankgate.metrics.scoring import score
 from rankgate.model.scores import Scores
 from rankgate.model.values import Gold, RunField, Unit

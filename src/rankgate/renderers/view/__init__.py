@@ -25,11 +25,11 @@ from rankgate.renderers.view.parts import History, Parts, history_of, parts_of
 from rankgate.renderers.view.rows import Rows, all_rows, unproven_rows
 
 if TYPE_CHECKING:
+    from rankgate.renderers.base_changes import Permission
     from rankgate.renderers.links import Link
     from rankgate.renderers.view.answers import LostAnswer
     from rankgate.renderers.view.questions import Lost
     from rankgate.renderers.view.traffic import ChangedTraffic
-    from rankgate.renderers.view.waivers import Permission
 
 ALL = 10**9  # more than any report has
 MAX_OPEN_PROBLEMS = 5
@@ -218,14 +218,6 @@ def _answers(report: Report, most: int) -> LostAnswers:
     return LostAnswers(moved, answers_of(report, most))
 
 
-def _permissions(report: Report) -> tuple[Permission, ...]:
-    if not report.waivers:
-        return ()
-    from rankgate.renderers.view.waivers import permissions_of  # noqa: PLC0415 -- paid only where there are waivers
-
-    return permissions_of(report)
-
-
 def _problems(report: Report, most: int) -> Problems:
     """The problems beyond the one that the conclusion says in full."""
     texts = [str(problem) for problem in report.problems]
@@ -358,12 +350,14 @@ def _segments(report: Report) -> Sentence:
 
 
 def _gate_changes(report: Report, most: int) -> GateChanges:
-    """By what the pull request was judged, and what it changed; nothing of that without a base."""
-    permissions = _permissions(report)
+    """By what the pull request was judged, what it changed, nothing of that without a base; and the waivers."""
+    if report.base is None and not report.waivers:
+        return GateChanges()
+    from rankgate.renderers.base_changes import both_verdicts, changes, permissions_of  # noqa: PLC0415 -- paid only where there are any
+
+    permissions = permissions_of(report)
     if report.base is None:
         return GateChanges(permissions=permissions)
-    from rankgate.renderers.base_changes import both_verdicts, changes  # noqa: PLC0415 -- paid only where a base is named
-
     pieces = Pieces()
     levels = {True: Verdict.WARN, False: Verdict.PASS}
     listed = [Note(levels[each.weakens], pieces.sentence(each.text)) for each in changes(report, pieces.spell)]
