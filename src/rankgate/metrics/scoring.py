@@ -63,6 +63,7 @@ class Tally:
         self.rows = {query_id: row for row, query_id in enumerate(gold.samples)}
         self.columns: list[list[float | None]] = [[None] * len(self.rows) for _ in plan.metrics]
         self.beside: list[list[float | None]] = [[None] * len(self.rows) for _ in plan.beside]
+        self.together = Together([*plan.metrics, *plan.beside])
         judged = any(sample.judge_gains for sample in gold.samples.values())
         self.with_judge: list[list[float | None]] = [[None] * len(self.rows) for _ in plan.metrics] if judged else []
         self.deep = [metric for metric in plan.metrics if plan.depth is not None and sees_below(metric)]
@@ -95,7 +96,7 @@ class Tally:
         """Score these rankings."""
         plan, samples, rows, seen = self.plan, self.gold.samples, self.rows, self.seen
         depth, needs = plan.depth, self.needs
-        columns, values = [*self.columns, *self.beside], Together([*plan.metrics, *plan.beside]).values
+        columns, values = [*self.columns, *self.beside], self.together.values
         by_span = plan.how.by is By.SPAN
         required = [need for need in STATED if need in needs]
         for ranking in rankings:
