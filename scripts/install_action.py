@@ -76,13 +76,12 @@ def access(python: str, variables: Mapping[str, str], checkout: str) -> dict[str
     return {f"PIP_{key.upper().replace('-', '_')}": value for key, value in kept.items() if value}
 
 
-def install(environment: Path, action: Path, extras: list[str], variables: Mapping[str, str], checkout: str) -> None:
-    """Make the environment, or end the step with what is missing."""
-    around = harmless(variables, checkout)
+def make(environment: Path, variables: Mapping[str, str], checkout: str) -> None:
+    """Make an environment of pip alone, or end the step with what is missing."""
     shutil.rmtree(environment, ignore_errors=True)
     made = subprocess.run(
         [sys.executable, "-I", "-S", "-m", "venv", environment],
-        env=around,
+        env=harmless(variables, checkout),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -91,6 +90,10 @@ def install(environment: Path, action: Path, extras: list[str], variables: Mappi
     if made.returncode:
         print(made.stdout, file=sys.stderr)
         fail(f"{sys.executable} cannot make a virtual environment; on Debian: apt-get install python3-venv")
+
+
+def install(environment: Path, action: Path, extras: list[str], variables: Mapping[str, str], checkout: str) -> None:
+    """Install what is locked into the environment, then the action itself, or end the step with what is missing."""
     python = python_of(environment)
     pip = [python, "-I", "-m", "pip", "install", "--quiet"]
     locks = [word for part in ("base", *extras) for word in ("-r", f"{action}/locks/{part}.lock")]
@@ -98,7 +101,7 @@ def install(environment: Path, action: Path, extras: list[str], variables: Mappi
     locked = [*pip, "--require-hashes", "--only-binary", ":all:", *locks]
     itself = [*pip, "--no-index", "--no-deps", "--no-build-isolation", str(action)]
     try:
-        settings = {**around, **access(python, variables, checkout), **OURS}
+        settings = {**harmless(variables, checkout), **access(python, variables, checkout), **OURS}
         for command in (locked, itself):
             subprocess.run(command, env=settings, check=True)
     except subprocess.CalledProcessError:
@@ -121,6 +124,7 @@ def main(variables: Mapping[str, str]) -> None:
     environment = Path(variables["RUNNER_TEMP"], "rankgate", "-".join(["venv", *extras]))
     finished = environment / "installed"
     if not finished.is_file() or finished.read_text(encoding="utf-8") != str(action):
+        make(environment, variables, variables["GITHUB_WORKSPACE"])
         install(environment, action, extras, variables, variables["GITHUB_WORKSPACE"])
         finished.write_text(str(action), encoding="utf-8")
     with Path(variables["GITHUB_OUTPUT"]).open("a", encoding="utf-8") as output:

@@ -11,9 +11,11 @@ import os
 import pickle
 import pydoc
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import chdir
 from pathlib import Path
 from typing import Any, assert_type
 
@@ -40,14 +42,22 @@ RUNS = ("accepted", "harmless", "harmful", "generator")
 GATES: dict[str, Any] = {"gates": [{"name": "recall@1", "threshold": 0.75}]}
 
 
-@pytest.fixture
-def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
-    """The example of `rankgate demo` with an accepted run, as the working directory."""
-    _copy_example(tmp_path)
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def accepted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example of `rankgate demo` with an accepted run."""
+    place = tmp_path_factory.mktemp("accepted")
+    _copy_example(place)
     words = ["--run", "runs/accepted.jsonl", "--commit", "none", "--date", DAY, "--reason", "the first"]
-    assert main(["baseline", "accept", *words]) == 0
-    capsys.readouterr()
+    with chdir(place):
+        assert main(["baseline", "accept", *words]) == 0
+    return place
+
+
+@pytest.fixture
+def demo(accepted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it, as the working directory."""
+    shutil.copytree(accepted, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +19,18 @@ STORE = "git+branch:rankgate-baselines"
 CRITERIA = "gates: [{name: recall@1, regression_max: 0.15}]\ninputs: {gold: gold.yaml}\n"
 
 
-@pytest.fixture
-def story(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Four commits on main. Accepted were a run that finds all ten, for the first, and one of 5, for the third."""
-    git("init", "--quiet", "--bare", "--initial-branch", "main", "origin.git", at=tmp_path)
-    git("clone", "--quiet", "origin.git", "team", at=tmp_path)
-    monkeypatch.chdir(tmp_path / "team")
+@pytest.fixture(scope="module")
+def told_once(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """A remote and a clone of it, `team`."""
+    place = tmp_path_factory.mktemp("story")
+    git("init", "--quiet", "--bare", "--initial-branch", "main", "origin.git", at=place)
+    git("clone", "--quiet", "origin.git", "team", at=place)
+    git("config", "remote.origin.url", "../origin.git", at=place / "team")
+    with chdir(place / "team"):
+        return place, four_commits()
+
+
+def four_commits() -> list[str]:
     Path(".gitignore").write_text("run-*.jsonl\nreport.json\n")
     Path("gold.yaml").write_text("".join(f"- {{id: q{n}, expected_output: [d{n}]}}\n" for n in range(10)))
     Path("ship-criteria.yaml").write_text(CRITERIA)
@@ -37,6 +45,15 @@ def story(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         if found:
             words = ["--baseline", STORE, "--run", f"run-{found}.jsonl", "--date", f"2026-01-0{day}", "--reason", "ok"]
             assert main(["baseline", "accept", *words]) == 0
+    return shas
+
+
+@pytest.fixture
+def story(told_once: tuple[Path, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Four commits on main. Accepted were a run that finds all ten, for the first, and one of 5, for the third."""
+    place, shas = told_once
+    shutil.copytree(place, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path / "team")
     return shas
 
 

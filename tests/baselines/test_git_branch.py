@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ from tests.children import start
 from rankgate.baselines.branch import BranchPlace, branch_memory
 from rankgate.baselines.places import Place
 from rankgate.baselines.stores import store_for
+from rankgate.cli import main
 from rankgate.errors import RankgateError
 
 BRANCH = "rankgate-baselines"
@@ -32,19 +33,22 @@ def git(*arguments: str, at: Path | str = ".", given: str | None = None) -> str:
     return found.stdout.strip()
 
 
-@pytest.fixture(autouse=True)
-def git_of_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module", autouse=True)
+def git_of_nobody() -> Iterator[None]:
     """Whatever the developer has configured; a name for the tests' own commits."""
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
-    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-    for who in ("AUTHOR", "COMMITTER"):
-        monkeypatch.setenv(f"GIT_{who}_NAME", "A")
-        monkeypatch.setenv(f"GIT_{who}_EMAIL", "a@b.example")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+        patch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+        for who in ("AUTHOR", "COMMITTER"):
+            patch.setenv(f"GIT_{who}_NAME", "A")
+            patch.setenv(f"GIT_{who}_EMAIL", "a@b.example")
+        yield
 
 
-@pytest.fixture
-def remote(tmp_path: Path) -> Path:
-    """A bare remote with three commits on main."""
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, git_of_nobody: None) -> Path:
+    """A bare remote with three commits on main, and a whole clone of it."""
+    tmp_path = tmp_path_factory.mktemp("made")
     made = tmp_path / "remote.git"
     git("init", "--quiet", "--bare", "--initial-branch", "main", str(made))
     first = tmp_path / "first"
@@ -55,16 +59,24 @@ def remote(tmp_path: Path) -> Path:
         git("add", "file", at=first)
         git("commit", "--quiet", "--message", "change", at=first)
     git("push", "--quiet", "origin", "main", at=first)
-    return made
+    git("clone", "--quiet", f"file://{made}", str(tmp_path / "clone"))
+    return tmp_path
 
 
 @pytest.fixture
-def clone(remote: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def remote(made: Path, tmp_path: Path) -> Path:
+    """A copy of the remote."""
+    return shutil.copytree(made / "remote.git", tmp_path / "remote.git")
+
+
+@pytest.fixture
+def clone(made: Path, remote: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A whole clone, and the current directory."""
-    made = tmp_path / "clone"
-    git("clone", "--quiet", f"file://{remote}", str(made))
-    monkeypatch.chdir(made)
-    return made
+    copied = shutil.copytree(made / "clone", tmp_path / "clone")
+    monkeypatch.chdir(copied)
+    git("config", "remote.origin.url", f"file://{remote}")
+    git("update-index", "--refresh")
+    return copied
 
 
 def held(spec: str = SPEC) -> dict[str, list[str | None]]:
@@ -324,7 +336,7 @@ def test_a_branch_that_was_deleted_meanwhile_is_begun_anew(clone: Path, remote: 
     assert held()["history"] == ["a-2"]
 
 
-WRITERS, ROUNDS = 6, 3
+WRITERS, ROUNDS = 4, 3
 
 
 def start_writer(folder: Path, who: str, rounds: int) -> subprocess.Popen[str]:
@@ -700,38 +712,38 @@ samples:
 """
 
 
-def rankgate(*arguments: str, at: Path) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": PATHS}
-    command = [sys.executable, "-m", "rankgate", *arguments]
-    return subprocess.run(command, cwd=at, env=environment, capture_output=True, text=True, check=False)
-
-
 def write_run(folder: Path, first: str) -> None:
     lines = [f'{{"query_id": "q1", "retrieved": ["{first}"]}}', '{"query_id": "q2", "retrieved": ["d2"]}']
     (folder / "run.jsonl").write_text("\n".join(lines) + "\n")
 
 
-def test_accepted_in_one_clone_and_checked_in_another(clone: Path, remote: Path, tmp_path: Path) -> None:
+def test_accepted_in_one_clone_and_checked_in_another(
+    clone: Path, remote: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def rankgate(*words: str) -> tuple[int, str, str]:
+        return main([*words]), *capsys.readouterr()
+
     (clone / "ship-criteria.yaml").write_text(CRITERIA)
     (clone / "gold.yaml").write_text(GOLD)
     git("add", "ship-criteria.yaml", "gold.yaml")
     git("commit", "--quiet", "--message", "gate")
     git("push", "--quiet", "origin", "main")
     write_run(clone, "d1")
-    accepted = rankgate("baseline", "accept", "--date", "2025-07-01", at=clone)
-    assert (accepted.returncode, accepted.stderr) == (0, "")
-    assert f"as the baseline in {SPEC}: 2 questions" in accepted.stdout
+    code, out, err = rankgate("baseline", "accept", "--date", "2025-07-01")
+    assert (code, err) == (0, "")
+    assert f"as the baseline in {SPEC}: 2 questions" in out
     other = tmp_path / "other"
     git("clone", "--quiet", "--depth=1", f"file://{remote}", str(other))
     write_run(other, "x")
+    monkeypatch.chdir(other)
     for options in (["--baseline", SPEC], []):
-        checked = rankgate("check", "--all", "--date", "2025-07-03", *options, at=other)
-        assert (checked.returncode, checked.stderr) == (1, "")
-        assert "lost 50.0 points: 100.0% → 50.0%" in checked.stdout
-        assert "0 commits and 2 days behind" in checked.stdout
-    assert git("status", "--porcelain", at=other) == "?? run.jsonl"
-    git("remote", "set-url", "origin", str(tmp_path / "nowhere.git"), at=other)
+        code, out, err = rankgate("check", "--all", "--date", "2025-07-03", *options)
+        assert (code, err) == (1, "")
+        assert "lost 50.0 points: 100.0% → 50.0%" in out
+        assert "0 commits and 2 days behind" in out
+    assert git("status", "--porcelain") == "?? run.jsonl"
+    git("remote", "set-url", "origin", str(tmp_path / "nowhere.git"))
     for command in (["check"], ["baseline", "accept", "--reason", "x"], ["baseline", "show"]):
-        failed = rankgate(*command, at=other)
-        assert failed.returncode == 2
-        assert f"{SPEC}: cannot be fetched from origin: " in failed.stdout + failed.stderr
+        code, out, err = rankgate(*command)
+        assert code == 2
+        assert f"{SPEC}: cannot be fetched from origin: " in out + err

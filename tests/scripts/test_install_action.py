@@ -12,7 +12,6 @@ import sys
 import threading
 import venv
 from collections.abc import Callable, Iterator, Mapping
-from collections.abc import Set as AbstractSet
 from contextlib import chdir, contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -27,10 +26,9 @@ from tests.scripts.packages import Index, sdist, sha256, wheel
 pytestmark = pytest.mark.full
 
 ROOT = Path(__file__).parents[2]
-Settings = AbstractSet[tuple[str, str]]
 sys.path.append(str(ROOT / "scripts"))
 
-from install_action import access, harmless, outside  # noqa: E402 -- scripts are no package
+from install_action import access, harmless, install, outside, python_of  # noqa: E402 -- scripts are no package
 
 BACK_END = """\
 import shutil
@@ -71,9 +69,9 @@ class Runner:
         text = " ".join(f"--hash={each}" for each in hashes)
         (self.action / "locks" / f"{part}.lock").write_text(f"{name}==1.0 {text}\n")
 
-    def install(self, variables: Mapping[str, str] | None = None, extras: str = "") -> subprocess.CompletedProcess[str]:
-        """Run the step; without variables pip knows the index."""
-        around = {
+    def around(self, variables: Mapping[str, str] | None = None, extras: str = "") -> dict[str, str]:
+        """What the step is given; without variables pip knows the index."""
+        return {
             "PATH": os.environ["PATH"],
             "HOME": str(self.home),
             "GITHUB_WORKSPACE": str(self.checkout),
@@ -83,18 +81,24 @@ class Runner:
             "RANKGATE_EXTRAS": extras,
             **({"PIP_INDEX_URL": self.index.url} if variables is None else variables),
         }
-        script = self.action / "scripts" / "install_action.sh"
-        return subprocess.run(
-            ["bash", script], cwd=self.checkout, env=around, capture_output=True, text=True, check=False
-        )
+
+    def install(self, variables: Mapping[str, str] | None = None, extras: str = "") -> subprocess.CompletedProcess[str]:
+        """Run the step."""
+        command = ["bash", str(self.action / "scripts" / "install_action.sh")]
+        around = self.around(variables, extras)
+        return subprocess.run(command, cwd=self.checkout, env=around, capture_output=True, text=True, check=False)
+
+    def fill(self, environment: Path, variables: Mapping[str, str] | None = None, *extras: str) -> None:
+        """Install into an environment that there is; making one takes most of the step's time."""
+        install(environment, self.action, [*extras], self.around(variables), str(self.checkout))
 
     def python(self) -> str:
         """What the step said last."""
         return (self.directory / "output").read_text().splitlines()[-1].removeprefix("python=")
 
-    def has(self, module: str) -> bool:
+    def has(self, module: str, python: str | None = None) -> bool:
         """Whether the environment has it; Python's start runs what is installed to be run at it."""
-        command = [self.python(), "-I", "-c", f"import {module}"]
+        command = [python or self.python(), "-I", "-c", f"import {module}"]
         return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
     def evil(self, name: str) -> str:
@@ -121,30 +125,18 @@ def runner(tmp_path: Path) -> Runner:
     return Runner(tmp_path)
 
 
-def test_each_extra_is_an_environment_of_its_own_installed_and_built_from_locks_once(runner: Runner) -> None:
-    """Other bytes under a package's name are refused first, and half an environment is none."""
-    right = wheel("rgt_core")
-    runner.index.put(wheel("rgt_core", files={"rgt_core.pth": runner.evil("other bytes")}))
-    done = runner.install()
-    assert done.returncode == 2
-    assert "hash" in done.stderr.lower()
-    assert not runner.ran.exists()
-    runner.index.put(right)
-    runner.index.put(wheel("rgt_core", "2.0", files={"rgt_core.pth": runner.evil("a newer version")}))
-    assert runner.install(extras=" parquet,parquet ").returncode == 0
-    first = Path(runner.python())
-    assert runner.has("rgt_action, rgt_core, rgt_parquet; assert rgt_core.version == '1.0'")
-    note = first.parent / "note"
-    note.touch()
-    done = runner.install()
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert runner.python() != str(first)
-    assert runner.has("rgt_action, rgt_core; assert rgt_core.version == '1.0'")
-    assert not runner.has("rgt_parquet")
-    assert runner.install(extras="parquet").returncode == 0
-    assert runner.python() == str(first)
-    assert note.exists()
-    assert not runner.ran.exists()
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment of pip alone."""
+    place = tmp_path_factory.mktemp("made") / "environment"
+    venv.create(place, symlinks=True, with_pip=True)
+    return place
+
+
+@pytest.fixture
+def environment(made: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return shutil.copytree(made, tmp_path / "environment", symlinks=True)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +162,7 @@ def evil_modules(runner: Runner) -> None:
     for name in ("pip", "venv", "logging", "sitecustomize", "rgt_core", "rgt_action"):
         (runner.checkout / f"{name}.py").write_text(runner.evil(name))
     packages = runner.checkout / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
-    packages.mkdir(parents=True)
+    packages.mkdir(parents=True, exist_ok=True)
     (packages / "usercustomize.py").write_text(runner.evil("usercustomize"))
 
 
@@ -243,15 +235,30 @@ def links(runner: Runner) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("doors", [variables, links])
-def test_nothing_of_the_checkout_runs_and_the_action_is_installed_all_the_same(
-    runner: Runner, doors: Callable[[Runner], dict[str, str]]
+def test_each_extra_is_an_environment_of_its_own_made_once_from_locks_and_nothing_of_the_checkout_runs(
+    runner: Runner,
 ) -> None:
-    done = runner.install({"PIP_INDEX_URL": runner.index.url, **doors(runner)})
-    ran = runner.ran.read_text() if runner.ran.exists() else ""
-    assert (done.returncode, ran) == (0, ""), done.stdout + done.stderr
-    assert runner.has("rgt_action, rgt_core")
-    assert not runner.ran.exists()
+    """Half an environment is none, and what is locked is installed though there is something newer."""
+    runner.index.put(wheel("rgt_core", "2.0", files={"rgt_core.pth": runner.evil("a newer version")}))
+    half = runner.temp / "rankgate" / "venv-parquet" / "half"
+    half.mkdir(parents=True)
+
+    def installs(extras: str, doors: Mapping[str, str]) -> Path:
+        done = runner.install({"PIP_INDEX_URL": runner.index.url, **doors}, extras)
+        ran = runner.ran.read_text() if runner.ran.exists() else ""
+        assert (done.returncode, ran) == (0, ""), done.stdout + done.stderr
+        assert runner.has("rgt_action, rgt_core; assert rgt_core.version == '1.0'")
+        assert runner.has("rgt_parquet") is ("parquet" in extras)
+        assert not runner.ran.exists()
+        return Path(runner.python())
+
+    first = installs(" parquet,parquet ", variables(runner))
+    assert not half.exists()
+    note = first.parent / "note"
+    note.touch()
+    assert installs("", links(runner)) != first
+    assert installs("parquet", {}) == first
+    assert note.exists()
 
 
 @pytest.mark.parametrize(
@@ -303,82 +310,135 @@ def test_a_python_that_is_known_by_its_version_alone_is_found(runner: Runner, ve
     assert (done.returncode, done.stdout) == (0, "the installer\n")
 
 
-def test_what_would_have_to_be_built_is_refused_for_its_own_requirements_have_no_hash(runner: Runner) -> None:
-    sources = Index(runner.directory / "sources")
-    sources.put(wheel("rgt_builder", files={"rgt_builder.pth": runner.evil("a requirement of the build")}))
+def other_bytes(runner: Runner) -> None:
+    runner.index.put(wheel("rgt_core", files={"rgt_core.pth": runner.evil("other bytes")}))
+
+
+def to_be_built(runner: Runner) -> None:
+    """Its own requirements have no hash."""
+    runner.index = Index(runner.directory / "sources")
+    runner.index.put(wheel("rgt_builder", files={"rgt_builder.pth": runner.evil("a requirement of the build")}))
     build = '[build-system]\nrequires = ["rgt-builder"]\n'
-    runner.lock("base", "rgt-core", sources.put(sdist("rgt_core", files={"pyproject.toml": build, "rgt_core.py": ""})))
-    done = runner.install({"PIP_INDEX_URL": sources.url})
-    assert done.returncode == 2
-    assert "::error title=rankgate::rankgate could not be installed; pip says why above\n" in done.stdout
-    assert not runner.ran.exists()
+    source = sdist("rgt_core", files={"pyproject.toml": build, "rgt_core.py": ""})
+    runner.lock("base", "rgt-core", runner.index.put(source))
 
 
-def test_a_dependency_that_is_not_in_the_lock_is_refused(runner: Runner) -> None:
+def more_than_is_locked(runner: Runner) -> None:
     runner.index.put(wheel("rgt_more", files={"rgt_more.pth": runner.evil("a dependency")}))
     runner.lock("base", "rgt-core", runner.index.put(wheel("rgt_core", requires=["rgt-more"])))
-    assert runner.install().returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        pytest.param(other_bytes, "DO NOT MATCH THE HASHES", id="other bytes under a package's name"),
+        pytest.param(to_be_built, "No matching distribution", id="what would have to be built"),
+        pytest.param(more_than_is_locked, "rgt-more", id="a dependency that is not in the lock"),
+    ],
+)
+def test_what_the_locks_do_not_hold_is_refused(
+    runner: Runner, environment: Path, change: Callable[[Runner], None], why: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    change(runner)
+    with pytest.raises(SystemExit) as ended:
+        runner.fill(environment)
+    said = capfd.readouterr()
+    assert ended.value.code == 2
+    assert said.out == "::error title=rankgate::rankgate could not be installed; pip says why above\n"
+    assert why in " ".join(said.err.split())
+    assert not runner.has("rgt_core", python_of(environment))
     assert not runner.ran.exists()
 
 
 # What of the runner's settings counts.
 
 
-SETTINGS = [
-    pytest.param("[global]\nindex-url = a\n", {}, {"INDEX_URL": "a"}, id="a file"),
-    pytest.param("[global]\nindex_url = a b\n", {}, {"INDEX_URL": "a b"}, id="an underline"),
-    pytest.param("[install]\nproxy = a\n[global]\nproxy = b\n", {}, {"PROXY": "a"}, id="install before global"),
-    pytest.param("[download]\nproxy = a\n", {}, {}, id="another command"),
-    pytest.param("[install]\ncert = a\n", {"PIP_CERT": "b"}, {"CERT": "b"}, id="a variable before both"),
-    pytest.param(
-        "[global]\nno-index = true\nfind-links =\n  a\n  b\n",
-        {},
-        {"NO_INDEX": "true", "FIND_LINKS": "\na\nb"},
-        id="lines",
-    ),
-    pytest.param(
-        "", {"PIP_TRUSTED-Host": "a", "PIP_RETRIES": "1"}, {"TRUSTED_HOST": "a", "RETRIES": "1"}, id="spelling"
-    ),
-    pytest.param(
-        "[install]\nuser = true\ntarget = a\n", {"PIP_PREFIX": "b", "PIP_DRY_RUN": "1"}, {}, id="where to install"
-    ),
-    pytest.param("[global]\ncache-dir = a\n", {"PIP_BUILD_CONSTRAINT": "b", "PIP_SRC": "c"}, {}, id="other code"),
-    pytest.param("[global]\ncert = {checkout}/ca\n", {"PIP_FIND_LINKS": "{checkout}/a"}, {}, id="in the checkout"),
-]
+CONFIG = """\
+[global]
+index-url = a
+extra_index_url = a b
+find-links =
+  a
+  b
+no-index = true
+proxy = b
+cache-dir = a
+client-cert = {checkout}/ca
+[install]
+proxy = a
+cert = a
+user = true
+target = a
+[download]
+timeout = 1
+"""
+GIVEN = {
+    "PIP_CERT": "b",
+    "PIP_TRUSTED-Host": "a",
+    "PIP_RETRIES": "1",
+    "PIP_PYPI_URL": "{checkout}/a",
+    "PIP_PREFIX": "b",
+    "PIP_DRY_RUN": "1",
+    "PIP_BUILD_CONSTRAINT": "b",
+    "PIP_SRC": "c",
+}
+
+
+def settings(folder: Path, text: str, given: Mapping[str, str]) -> dict[str, str]:
+    """How pip reaches packages with such a file and variables."""
+    checkout = folder / "checkout"
+    config = folder / "pip.conf"
+    config.write_text(text.format(checkout=checkout))
+    names = {name: value.format(checkout=checkout) for name, value in given.items()}
+    around = {"PATH": os.environ["PATH"], "HOME": str(folder), "PIP_CONFIG_FILE": str(config), **names}
+    return access(sys.executable, around, str(checkout))
 
 
 @pytest.fixture(scope="module")
-def of_the_machine(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+def of_the_machine(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """What pip is told without any setting of ours."""
-    home = tmp_path_factory.mktemp("home")
-    around = {"PATH": os.environ["PATH"], "HOME": str(home)}
-    return access(sys.executable, around, str(home / "checkout")).items()
+    return settings(tmp_path_factory.mktemp("home"), "", {})
 
 
-@pytest.mark.parametrize(("text", "given", "counts"), SETTINGS)
+@pytest.fixture(scope="module")
+def counted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return settings(tmp_path_factory.mktemp("home"), CONFIG, GIVEN)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        pytest.param("INDEX_URL", "a", id="a file"),
+        pytest.param("EXTRA_INDEX_URL", "a b", id="an underline"),
+        pytest.param("PROXY", "a", id="install before global"),
+        pytest.param("TIMEOUT", None, id="another command"),
+        pytest.param("CERT", "b", id="a variable before both"),
+        pytest.param("NO_INDEX", "true", id="a switch"),
+        pytest.param("FIND_LINKS", "\na\nb", id="lines"),
+        pytest.param("TRUSTED_HOST", "a", id="spelling"),
+        pytest.param("RETRIES", "1", id="a variable"),
+        *(pytest.param(name, None, id=f"where: {name}") for name in ("USER", "TARGET", "PREFIX", "DRY_RUN")),
+        *(pytest.param(name, None, id=f"other code: {name}") for name in ("CACHE_DIR", "BUILD_CONSTRAINT", "SRC")),
+        *(pytest.param(name, None, id=f"in the checkout: {name}") for name in ("CLIENT_CERT", "PYPI_URL")),
+    ],
+)
 def test_how_packages_are_reached_is_the_runners_and_nothing_else_is(
-    tmp_path: Path,
-    of_the_machine: Settings,
-    text: str,
-    given: dict[str, str],
-    counts: dict[str, str],
+    counted: dict[str, str], of_the_machine: dict[str, str], name: str, value: str | None
 ) -> None:
-    checkout = tmp_path / "checkout"
-    checkout.mkdir()
-    config = tmp_path / "pip.conf"
-    config.write_text(text.format(checkout=checkout))
-    names = {name: value.format(checkout=checkout) for name, value in given.items()}
-    around = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
-    found = access(sys.executable, {**around, "PIP_CONFIG_FILE": str(config), **names}, str(checkout))
-    assert dict(found.items() - of_the_machine) == {f"PIP_{name}": value for name, value in counts.items()}
+    assert counted.get(f"PIP_{name}") == (of_the_machine.get(f"PIP_{name}") if value is None else value)
+    assert {each.removeprefix("PIP_") for each in counted.keys() - of_the_machine} <= {
+        *("INDEX_URL", "EXTRA_INDEX_URL", "PROXY", "CERT", "NO_INDEX", "FIND_LINKS", "TRUSTED_HOST", "RETRIES")
+    }
 
 
-def test_a_file_of_settings_that_a_relative_path_names_counts_nothing(tmp_path: Path, of_the_machine: Settings) -> None:
+def test_a_file_of_settings_that_a_relative_path_names_counts_nothing(
+    tmp_path: Path, of_the_machine: dict[str, str]
+) -> None:
     """The installer runs in another directory than the steps of the job."""
     (tmp_path / "pip.conf").write_text("[global]\nproxy = a\n")
     around = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PIP_CONFIG_FILE": "pip.conf"}
     with chdir(tmp_path):
-        assert access(sys.executable, around, str(tmp_path / "checkout")).items() == of_the_machine
+        assert access(sys.executable, around, str(tmp_path / "checkout")) == of_the_machine
 
 
 @contextmanager
@@ -405,7 +465,9 @@ def serving(index: Index, context: ssl.SSLContext | None = None) -> Iterator[tup
             thread.join()
 
 
-def test_the_runners_proxy_is_used_and_the_users_own_file_names_the_indexes_and_certificates(runner: Runner) -> None:
+def test_the_runners_proxy_is_used_and_the_users_own_file_names_the_indexes_and_certificates(
+    runner: Runner, environment: Path
+) -> None:
     """One package is reached by HTTPS on this machine, the other by HTTP through the proxy."""
     authority = trustme.CA()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -424,7 +486,6 @@ def test_the_runners_proxy_is_used_and_the_users_own_file_names_the_indexes_and_
             f"trusted-host = packages.invalid\ncert = {bundle}\nretries = 0\n[install]\nuser = true\ntarget = nowhere\n"
         )
         around = {"http_proxy": f"http://127.0.0.1:{proxy.server_port}", "no_proxy": "localhost"}
-        done = runner.install(around, extras="parquet")
-    assert done.returncode == 0, done.stdout + done.stderr
+        runner.fill(environment, around, "parquet")
     assert "GET http://packages.invalid/rgt-more/ HTTP/1.1" in lines
-    assert runner.has("rgt_action, rgt_core, rgt_more")
+    assert runner.has("rgt_action, rgt_core, rgt_more", python_of(environment))
