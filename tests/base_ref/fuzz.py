@@ -47,6 +47,7 @@ from rankgate.check import reports_of
 from rankgate.cli.check import judge
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import RankgateError
+from rankgate.gates.not_judged import not_judged
 from rankgate.model.report import Report
 from rankgate.model.report_text import encode_report
 from rankgate.model.values import SEVERITY_ORDER, Verdict, blocks
@@ -90,12 +91,6 @@ class Play(NamedTuple):
     broken: tuple[str, ...]
 
 
-def both_of(inputs: Inputs) -> tuple[Report | None, Report]:
-    """Both reports of the repository around, before they become one."""
-    with against_base(inputs, "main") as pull:
-        return pull.both(reports_of(pull, None))
-
-
 def rank(verdict: Verdict) -> int:
     """Fail and not judged block alike."""
     return SEVERITY_ORDER.index(FAIL if blocks(verdict) else verdict)
@@ -125,16 +120,18 @@ def bare(report: Report) -> str:
     return re.sub(r" at main \([0-9a-f]{7}\)", "", text)
 
 
-def broken_rules(repository: Path, *, pairs: bool = True) -> tuple[Report, list[str], bool]:
+def broken_rules(repository: Path) -> tuple[Report, list[str], bool]:
     """The report, the properties that it breaks, and whether it could tell pass from warn."""
-    report = judge(replace(INPUTS, base="main"))
+    try:
+        with against_base(replace(INPUTS, base="main"), "main") as pull:
+            reports = reports_of(pull, None)
+            report = pull.report(reports)
+            judged_by_base, by_head = pull.both(reports)
+    except RankgateError as error:
+        return not_judged(INPUTS, error.problems), [], False
     if report.base is None or report.base.introduced:
         return report, [], False
     broken: list[str] = []
-    try:
-        judged_by_base, by_head = both_of(INPUTS)
-    except RankgateError:
-        return report, [], False
     by_base = judged_by_base or by_head
     base = checked_out("main", repository.parent / "base")
     by_folder = alone(base, repository)
@@ -142,11 +139,11 @@ def broken_rules(repository: Path, *, pairs: bool = True) -> tuple[Report, list[
         broken.append("P1: the base's report is not that of its folder")
     if rank(report.verdict) < max(rank(by_base.verdict), rank(by_head.verdict), rank(by_folder.verdict)):
         broken.append(f"P2: {report.verdict}, though {by_base.verdict}, {by_head.verdict} or {by_folder.verdict}")
-    changed = git("diff", "--name-only", "main", "HEAD") != ""
     passes = report.verdict is PASS and not report.remarks.warnings
-    if pairs and passes and changed:
+    could_tell = passes and git("diff", "--name-only", "main", "HEAD") != ""
+    if could_tell:
         broken += softer(repository, base)
-    return report, broken, passes and changed
+    return report, broken, could_tell
 
 
 def softer(repository: Path, base: Path) -> Iterator[str]:

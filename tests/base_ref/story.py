@@ -94,6 +94,7 @@ def template() -> Path:
     (folder / ".git" / "info").mkdir()
     commit(folder)
     git("switch", "--quiet", "--create", "pull", at=folder)
+    git("gc", "--quiet", at=folder)  # fewer files to copy
     return folder
 
 

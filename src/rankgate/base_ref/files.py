@@ -44,6 +44,7 @@ class Tree:
         self._repository = repository
         self._folder = folder
         self._left = most
+        self._folders: dict[str, dict[str, Entry]] = {}  # what is in each that was looked into, by path
 
     def copy(self, path: str) -> str | None:
         """A copy of what the commit has at a path; None where it has nothing there, or the path lies elsewhere."""
@@ -63,7 +64,7 @@ class Tree:
             return copy
         Path(copy).mkdir(parents=True, exist_ok=True)
         self.names[copy] = shown_path(path)
-        for each in self._repository.entries(self.commit.sha, entry.path and f"{entry.path}/"):
+        for each in self._listed(entry.path).values():
             name = posixpath.basename(each.path)
             target = self._followed(each.path)
             if target is not None and target.kind != FOLDER:
@@ -110,11 +111,12 @@ class Tree:
     def _followed(self, path: str, links: int = MAX_LINKS) -> Entry | None:
         """What the commit has at a path, links followed as long as they stay within the tree."""
         parts = path.split("/") if path else []
-        entry: Entry | None = Entry("", FOLDER, "", "")
+        entry = Entry("", FOLDER, "", "")
         for upto in range(1, len(parts) + 1):
-            entry = self._repository.entry(self.commit.sha, "/".join(parts[:upto]))
-            if entry is None:
+            found = self._listed(entry.path).get("/".join(parts[:upto])) if entry.kind == FOLDER else None
+            if found is None:
                 return None
+            entry = found
             if entry.mode == SUBMODULE:
                 raise bad_input("lies in a submodule, whose files at the base are not here", file=self.name(path))
             if entry.mode == LINK:
@@ -127,6 +129,13 @@ class Tree:
                     raise bad_input("is a symbolic link to what git does not have", file=self.name(path))
                 return target
         return entry
+
+    def _listed(self, folder: str) -> dict[str, Entry]:
+        """What the commit has in a folder: one process lists all of it."""
+        if folder not in self._folders:
+            entries = self._repository.entries(self.commit.sha, folder and f"{folder}/")
+            self._folders[folder] = {entry.path: entry for entry in entries}
+        return self._folders[folder]
 
     def _write(self, blob: Entry, copy: str, path: str) -> None:
         self.names[copy] = path
