@@ -8,8 +8,11 @@ from tests.rows import each_row
 from rankgate.metrics.base import Metric, RelevanceMetric, Together, sees_hits_alone
 from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric, parse_metrics
+from rankgate.metrics.plan import Plan
+from rankgate.metrics.scoring import Tally
+from rankgate.metrics.sets import Recall
 from rankgate.model.scores import MatchedQuery
-from rankgate.model.values import Ranking, RunField, Sample
+from rankgate.model.values import Gold, Ranking, RunField, Sample
 
 
 class OfAPackage(RelevanceMetric, frozen=True, kw_only=True):
@@ -72,3 +75,20 @@ def test_queries_that_look_alike_have_their_own_values() -> None:
         for sample, ids in zip(samples, lists, strict=True)
     ]
     assert found == [[1, 1, None, 1 / 2, 0], [1, None, None, 1 / 2, 1], [1, None, 1, 1 / 2, 0]]
+
+
+def test_what_lists_share_is_computed_once_for_all_batches_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    computed: list[str] = []
+    per_query = Recall.per_query
+
+    def counted(self: Recall, query: MatchedQuery) -> float | None:
+        computed.append(query.query_id)
+        return per_query(self, query)
+
+    monkeypatch.setattr(Recall, "per_query", counted)
+    samples = {query_id: Sample(query_id=query_id, gains={"a": 1.0}) for query_id in ("one", "two", "three")}
+    tally = Tally(Gold(name="gold", format="jsonl", samples=samples), Plan(metrics=parse_metrics("recall@2")))
+    for query_id, ids in (("one", ["a", "x"]), ("two", ["a", "y"]), ("three", ["x", "a"])):
+        tally.add([Ranking(query_id, ids)])
+    assert computed == ["one", "three"]
+    assert tally.columns == [[1.0, 1.0, 1.0]]
