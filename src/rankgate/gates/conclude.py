@@ -266,29 +266,31 @@ def empties_of(gold: Gold, candidate: Scores, baseline: Scores | None) -> Emptie
     answerable = [sample for sample in gold.samples.values() if sample.relevant()]
     if not answerable or not candidate.listed or not (candidate.rank_summaries or candidate.missing):
         return None
-    now, before = _retrieved(candidate), _retrieved(baseline) if baseline else {}
-    none = [sample.query_id for sample in answerable if not now.get(sample.query_id)]
+    none = [sample.query_id for sample in answerable if not _retrieved(candidate, sample.query_id)]
     if not none:
         return None
     from rankgate.metrics.tags import parts_of  # noqa: PLC0415 -- paid only where a list is empty
 
     lacking, segments = set(none), dict[str, tuple[int, int]]()
+    before = baseline if baseline and baseline.rank_summaries else None
     for name, rows in parts_of(answerable).items():
         queries = [answerable[row].query_id for row in rows]
         hit = sum(query in lacking for query in queries)
-        had = not before or any(before.get(query) for query in queries)
+        had = not before or any(_retrieved(before, query) for query in queries)
         if hit >= NEARLY_ALL * len(queries) and had:
             segments[name] = hit, len(queries)
-    first = max(none, key=lambda query: before.get(query, 0))
+    first = max(none, key=lambda query: _retrieved(before, query) or 0) if before else none[0]
     return Empties(
         empty=len(none),
         total=len(answerable),
         absent=len(lacking & candidate.missing),
         segments=segments,
         first=first,
-        before=before.get(first),
+        before=_retrieved(before, first) if before else None,
     )
 
 
-def _retrieved(scores: Scores) -> dict[str, int]:
-    return {query: summary.retrieved or 0 for query, summary in scores.rank_summaries.items()}
+def _retrieved(scores: Scores, query_id: str) -> int | None:
+    """How many results a query has, 0 where its list is not known; None where the run lacks it."""
+    summary = scores.rank_summaries.get(query_id)
+    return None if summary is None else summary.retrieved or 0

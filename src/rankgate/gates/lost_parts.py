@@ -73,6 +73,8 @@ def unnamed_losses(criteria: Criteria, gold: Gold, candidate: Scores, baseline: 
 
     Only metrics that are means have changes to add up, and only such as do not compare with the baseline themselves.
     """
+    if not any(sample.tags or sample.source for sample in gold.samples.values()):
+        return []
     blocking = [gate for gate in criteria.gates if gate.blocks] or criteria.gates
     metrics = {gate.metric.name: gate.metric for gate in blocking if gate.metric.at_quantile is None}
     tags = {tag for gate in criteria.gates for rule in gate.segments for tag in rule.by}

@@ -260,8 +260,9 @@ def total(gold: Gold, plan: Plan, tally: Tally) -> Scores:
         empty = match(sample, Ranking(query_id, []))
         for column, metric in zip(tally.beside, plan.beside, strict=True):
             column[row] = metric.absent(empty)
+    query_ids = tuple(gold.samples)
     for metric, column in zip(plan.metrics, tally.columns, strict=True):
-        _refuse_infinite(metric, column, tuple(tally.rows))
+        _refuse_infinite(metric, column, query_ids)
     names = [metric.name for metric in plan.metrics]
     # A judge alone does not bring a query into the mean: both values are over the same queries.
     judged = [
@@ -269,7 +270,7 @@ def total(gold: Gold, plan: Plan, tally: Tally) -> Scores:
         for column, other in zip(tally.columns, tally.with_judge, strict=False)
     ]
     return Scores(
-        query_ids=tuple(tally.rows),
+        query_ids=query_ids,
         values=dict(zip(names, tally.columns, strict=True)),
         with_judge=dict(zip(names, judged, strict=True)) if judged else {},
         uncut=_uncut(tally),
@@ -301,10 +302,10 @@ def _note_nothing(row: int, sample: Sample, ranking: Ranking) -> None:
 
 def clusters_of(gold: Gold) -> tuple[str, ...]:
     """The cluster of each query, where any has one; a query without is a cluster of its own."""
-    of_each = [(each.query_id, each.cluster) for each in gold.samples.values()]
-    if all(cluster is None for _, cluster in of_each):
+    samples = gold.samples.values()
+    if all(sample.cluster is None for sample in samples):
         return ()
-    return tuple([f"q {query_id}" if cluster is None else f"c {cluster}" for query_id, cluster in of_each])
+    return tuple([f"q {each.query_id}" if each.cluster is None else f"c {each.cluster}" for each in samples])
 
 
 def _uncut(tally: Tally) -> dict[str, list[float | None]]:

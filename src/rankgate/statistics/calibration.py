@@ -69,7 +69,7 @@ def _counts(
     """Of the claims that are of this kind by people: hits of the judge and how many there are, by unit."""
     hits = summed([float(answer.count((kind, kind))) for answer in claims], clusters)
     among = summed([float(sum(y is kind for y, _ in answer)) for answer in claims], clusters)
-    return [(hits[unit], among[unit]) for unit in among if among[unit]]
+    return [unit for unit in zip(hits, among, strict=True) if unit[1]]
 
 
 def _share(counts: Sequence[tuple[float, float]]) -> Measured | None:
@@ -105,7 +105,7 @@ def slope(values: Sequence[Labelled], clusters: Sequence[Hashable] = ()) -> Meas
     squares = math.fsum(y * y for y, _ in off)
     estimate = math.fsum(y * f for y, f in off) / squares
     errors = [y * (f - estimate * y) / squares / max(1 - 1 / n - y * y / squares, 1e-4) for y, f in off]
-    variance = math.fsum(each**2 for each in summed(errors, clusters).values())
+    variance = math.fsum(each**2 for each in summed(errors, clusters))
     unseen = 2 * UNSEEN * max(abs(y) for y, _ in off) / squares
     reach = math.hypot(t_quantile(_BOUND, units - 2) * math.sqrt(variance), unseen)
     return Measured(estimate, estimate - reach, estimate + reach, n)

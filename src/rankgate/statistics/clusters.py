@@ -85,14 +85,14 @@ def clustered_mean_level(
     return upper_level(*_residuals(sums, end, value), 0.0)
 
 
-def summed(values: Sequence[float], clusters: Sequence[Hashable]) -> dict[Hashable, float]:
-    """The sum of the values of each cluster; without clusters, those of single queries."""
+def summed(values: Sequence[float], clusters: Sequence[Hashable]) -> Sequence[float]:
+    """The sum of the values of each cluster, in the order of their first members; without clusters, the values."""
     if not clusters:
-        return dict(enumerate(values))
+        return values
     members: dict[Hashable, list[float]] = {}
     for value, cluster in zip(values, clusters, strict=True):
         members.setdefault(cluster, []).append(value)
-    return {cluster: math.fsum(group) for cluster, group in members.items()}
+    return [math.fsum(group) for group in members.values()]
 
 
 class _Cluster(NamedTuple):
@@ -101,8 +101,7 @@ class _Cluster(NamedTuple):
 
 
 def _sums(values: Sequence[float], clusters: Sequence[Hashable]) -> list[_Cluster]:
-    totals, sizes = summed(values, clusters), summed([1.0] * len(values), clusters)
-    return list(map(_Cluster, totals.values(), sizes.values()))
+    return list(map(_Cluster, summed(values, clusters), summed([1.0] * len(values), clusters)))
 
 
 def _mirrored(sums: Sequence[_Cluster]) -> list[_Cluster]:

@@ -60,11 +60,12 @@ def planning_spread(
     ``clusters`` those of these queries, or of all that will be compared: ``queries``, where there are none.
     """
     known = differences or [0.0] * (len(clusters) or queries)
-    moves, sizes = summed(list(map(abs, known)), clusters), summed([1.0] * len(known), clusters).values()
+    moves = summed(list(map(abs, known)), clusters)
+    sizes = summed([1.0] * len(known), clusters)
     size, count = math.fsum([each * each for each in sizes]) / len(known), len(sizes)
-    moved = len(moves) - [*moves.values()].count(0)
+    moved = len(moves) - list(moves).count(0)
     if moved >= _ENOUGH_CHANGED:
-        sums = summed(known, clusters).values()
+        sums = summed(known, clusters)
         mean = math.fsum(sums) / len(known)
         squares = math.fsum([(total - mean * each) ** 2 for total, each in zip(sums, sizes, strict=True)])
         return Spread(math.sqrt(squares / len(known) * count / (count - 1)), assumed=False, cluster=size)

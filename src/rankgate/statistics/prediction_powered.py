@@ -86,7 +86,7 @@ def prediction_powered(
     if tuning:
         value += tuning * _mean(others)
         influences += [tuning * each / len(others) for each in _centred(others)]
-    independent = [*summed(influences, clusters[: len(influences)]).values()]
+    independent = summed(influences, clusters[: len(influences)])
     error = math.sqrt(math.fsum(each**2 for each in independent))
     cumulant = math.fsum(each**3 for each in independent)
     return Powered(value, error, tuning, cumulant, UNSEEN * tuning / units, units)

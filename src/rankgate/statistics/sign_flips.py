@@ -39,7 +39,7 @@ def cluster_flip_p(
     Raises:
         ValueError: not as many clusters as differences.
     """
-    sums = [total if side == "above" else -total for total in summed(differences, clusters).values()]
+    sums = [total if side == "above" else -total for total in summed(differences, clusters)]
     if len(sums) > MOST:
         return None
     farthest = max(map(abs, sums), default=0.0)
