@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 from functools import cache
 
-import numpy
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -176,10 +176,10 @@ def resampled(values: Sequence[float], appended: float, probability: float, draw
     """The quantile of the resampled means, and the standard deviation of the mean."""
     everything = [*values, appended]
     size = len(everything)
-    means = numpy.random.default_rng(20_250_601).choice(everything, size=(draws, size)).mean(axis=1)
+    means = np.random.default_rng(20_250_601).choice(everything, size=(draws, size)).mean(axis=1)
     mean = sum(everything) / size
     deviation = math.sqrt(sum((x - mean) ** 2 for x in everything)) / size
-    return float(numpy.sort(means)[math.ceil(draws * probability) - 1]), deviation
+    return float(np.sort(means)[math.ceil(draws * probability) - 1]), deviation
 
 
 def drawn(size: int, draw: Callable[[random.Random], float]) -> list[float]:
