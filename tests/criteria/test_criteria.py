@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.criteria import Criteria, Gate, InputFile, Limits, SegmentRule, find_criteria, load_criteria
@@ -995,7 +995,6 @@ FILES = VALUES | st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=400)
 @given(FILES)
 def test_whatever_is_written_loads_or_is_refused_clearly(written: Any) -> None:
     with suppress(RankgateError):

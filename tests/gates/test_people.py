@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.gates.deciding import decide
@@ -94,7 +94,6 @@ VALUES = st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=COUNT, max_size=COU
 CHECKED = st.tuples(st.floats(0.3, 1.0), st.floats(0.0, 0.4), st.integers(50, 400))
 
 
-@settings(max_examples=60, deadline=None)
 @given(VALUES, VALUES, VALUES, CHECKED, st.sampled_from(Evidence))
 def test_nothing_loosens(
     now: list[float], before: list[float], labelled: list[float], checked: tuple[float, float, int], evidence: Evidence

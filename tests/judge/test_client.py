@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from tests.forges.faults import Answer as Response
@@ -118,7 +118,6 @@ def test_any_bytes_end_in_a_verdict_or_a_reason() -> None:
     with judging() as server:
 
         @given(st.binary(max_size=300))
-        @settings(max_examples=60)
         def check(body: bytes) -> None:
             server.always = body
             found = asked(server)
@@ -151,7 +150,6 @@ def test_any_content_ends_in_a_verdict_or_a_reason(inputs: Inputs) -> None:
     with judging() as server:
 
         @given(content=st.one_of(st.text(max_size=60), JSON.map(json.dumps), st.binary(max_size=40).map(repr)))
-        @settings(max_examples=60)
         def check(content: str) -> None:
             server.always = f"text:{content}"
             found = asked(server, inputs)
@@ -326,7 +324,6 @@ def test_any_bytes_in_place_of_http_end_in_a_verdict_or_a_reason() -> None:
     with judging() as server:
 
         @given(status=STATUSES, headers=HEADERS, content=CONTENTS, cut=st.integers(0, 400))
-        @settings(max_examples=300)
         def check(status: bytes, headers: bytes, content: bytes, cut: int) -> None:
             server.always = [b"\r\n".join([status, *([headers] if headers else []), b"", content])[:cut]]
             found = asked(server)

@@ -416,7 +416,6 @@ PIECES = st.sampled_from(
 EVIL = st.lists(PIECES | st.text(max_size=8), min_size=1, max_size=8).map("".join).filter(bool)
 
 
-@settings(max_examples=150)
 @given(texts=st.lists(EVIL, min_size=4, max_size=4), mode=st.sampled_from(MODES))
 def test_no_content_leaves_its_fences(texts: list[str], mode: Mode) -> None:
     """What is outside of the fences is the same whatever stands between them, and what is between is the content."""
@@ -459,7 +458,6 @@ def test_no_text_around_the_json_raises_a_verdict() -> None:
     with judging() as server:
 
         @given(before=AROUND, after=AROUND)
-        @settings(max_examples=100)
         def check(before: str, after: str) -> None:
             server.always = f"text:{before}{{}}{after}"
             inputs, judge = Inputs(Task.ENTAIL, passages=(PLAIN.text,), statements=("It is red.",)), some_judge()

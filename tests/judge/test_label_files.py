@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rankgate.errors import RankgateError
@@ -146,7 +146,6 @@ ITEMS = st.builds(
 )
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(ITEMS, max_size=3, unique_by=lambda item: item.key), st.randoms(use_true_random=False), st.data())
 @example([Item("=q", "=1", "\r", ("\x00",), ("=1", "", "'@", "\r"))], None, None)
 def test_any_text_comes_back_from_a_sheet(items: list[Item], random: Any, data: Any) -> None:

@@ -70,7 +70,7 @@ def drawn(kinds: Sequence[Kind], number: int, **values: Any) -> tuple[tuple[Item
 KINDS = st.lists(st.sampled_from([U, S, A]), min_size=1, max_size=120)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(KINDS, st.integers(LEAST, 130))
 def test_the_first_of_all_answers_are_drawn(kinds: list[Kind], number: int) -> None:
     items, design = drawn(kinds, number)
@@ -128,14 +128,14 @@ def test_labels_count_in_the_order_of_the_draw(labelled: str, skipped: str | Non
 # Blindness
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(st.permutations([U] * 20 + [S] * 30))
 def test_other_verdicts_on_the_same_claims_leave_the_sample_as_it_is(kinds: list[Kind]) -> None:
     """Where all are drawn the file is the same byte for byte, whatever the verdicts are."""
     assert sample_text(drawn(kinds, 50)[0]) == sample_text(drawn([U] * 20 + [S] * 30, 50)[0])
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(st.permutations([U] * 30 + [S] * 70), st.permutations([U] * 50 + [S] * 50))
 def test_the_order_of_two_answers_does_not_depend_on_verdicts(one: list[Kind], other: list[Kind]) -> None:
     first, second = ([item.key for item in drawn(kinds, 60)[0]] for kinds in (one, other))

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.rows import each_row
 
@@ -271,7 +271,6 @@ LIST = st.lists(
     unique_by=lambda item: item[0],
 ).map(dict)
 HOW = st.sampled_from([BY_CHUNK, DOC, Matching(by=By.DOC, separator="x"), TEXT, Matching(by=By.TEXT, similarity=0.5)])
-examples = settings(max_examples=300)
 IN_RANGE = parse_metrics(
     "hit@3,recall@1,3,5,all,recall_all@3,capped_recall@3,weighted_recall@3,recall_auc,precision@1,3,5,all,"
     "precision(of=retrieved)@3,f1@3,mrr,map,ap@3,ndcg,ndcg@3,ndcg(gain=exponential)@3,"
@@ -279,7 +278,6 @@ IN_RANGE = parse_metrics(
 )
 
 
-@examples
 @given(gains=st.dictionaries(st.sampled_from(NAMES), GRADES), items=LIST, how=HOW)
 def test_no_metric_leaves_its_range(gains: Mapping[str, float], items: Mapping[str, Item], how: Matching) -> None:
     query = matched(gains, items, how)
@@ -288,7 +286,6 @@ def test_no_metric_leaves_its_range(gains: Mapping[str, float], items: Mapping[s
         assert value is None or 0 <= value <= 1, metric.name
 
 
-@examples
 @given(gains=st.dictionaries(st.sampled_from(NAMES), GRADES), items=LIST, how=HOW)
 def test_a_rank_is_a_hit_or_a_repeat_of_a_hit_above(
     gains: Mapping[str, float], items: Mapping[str, Item], how: Matching
@@ -303,7 +300,6 @@ def test_a_rank_is_a_hit_or_a_repeat_of_a_hit_above(
     assert set(hits) | set(repeats) <= set(query.judged)
 
 
-@examples
 @given(gains=st.dictionaries(st.sampled_from(NAMES), GRADES), ranked=st.lists(st.sampled_from(NAMES), unique=True))
 def test_documents_that_are_chunks_match_by_either(gains: Mapping[str, float], ranked: Sequence[str]) -> None:
     """Where the run says for each item that it is its own document, both matchings see the same."""

@@ -7,7 +7,7 @@ from pkgutil import iter_modules
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.rows import each_row
 
@@ -919,7 +919,6 @@ def test_wrong_list(written: str, message: str) -> None:
     assert str(caught.value) == message
 
 
-@settings(max_examples=300)
 @given(st.text(max_size=30) | st.from_regex(r"[a-z_]{1,6}(\([a-z=0-9.,]{0,12}\))?(@\w{1,3})?", fullmatch=True))
 def test_any_text_is_a_metric_or_a_clear_error(text: str) -> None:
     for parse in (parse_metric, parse_metrics):

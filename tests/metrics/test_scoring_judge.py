@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.rows import each_row
 
@@ -145,11 +145,9 @@ BOUNDED = parse_metrics(
 )
 GAINS = st.dictionaries(st.sampled_from("abcdef"), st.sampled_from([-1.0, 0.0, 1.0, 2.0, 3.0]), max_size=4)
 CHUNKS = st.lists(st.sampled_from([f"{doc}{part}" for doc in "abcdefx" for part in ("", "#1", "#2")]), unique=True)
-examples = settings(max_examples=100)
 
 
 @pytest.mark.parametrize("by", [By.CHUNK, By.DOC])
-@examples
 @given(
     samples=st.lists(st.tuples(GAINS, GAINS, st.none() | CHUNKS), min_size=1, max_size=3),
     more=st.just(Sample(query_id="more", gains={"a": 1.0}, judge_gains={"b": 1.0})),
@@ -175,7 +173,6 @@ def test_with_labels_a_bounded_metric_is_never_lower(
             assert lower is None or upper is None or upper >= lower, metric.name
 
 
-@examples
 @given(gains=GAINS, labels=GAINS, ids=CHUNKS)
 def test_where_the_gold_judges_everything_labels_change_nothing(
     gains: Mapping[str, float], labels: Mapping[str, float], ids: list[str]

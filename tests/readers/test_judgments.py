@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rankgate
@@ -267,7 +267,6 @@ JUDGED = st.dictionaries(
 )
 
 
-@settings(max_examples=60)
 @given(judged=JUDGED)
 def test_every_container_gives_the_same(judged: Gains) -> None:
     """A table in each form, beside the judgments by themselves."""

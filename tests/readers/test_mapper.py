@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.criteria import InputFile, load_criteria
@@ -492,7 +492,6 @@ MAPS = st.fixed_dictionaries(
 ).map(readable)
 
 
-@settings(max_examples=100)
 @given(records=st.lists(VALUES, min_size=1, max_size=4), fields=MAPS)
 def test_any_records_are_read_or_refused(records: list[Any], fields: FieldMap) -> None:
     assert fields.problem() is None

@@ -28,7 +28,7 @@ from rankgate.readers.strict_lines import Lines
 from rankgate.readers.yaml_text import load_yaml
 
 many = settings(max_examples=40)  # each by every reader
-some = settings(max_examples=25)  # each in one of a dozen shapes
+some = settings(max_examples=12)  # each in one of a dozen shapes
 
 TIMES = frozenset({RunField.LATENCY})
 ANSWERS = frozenset({RunField.ANSWER})

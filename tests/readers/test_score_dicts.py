@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.errors import RankgateError
@@ -268,7 +268,6 @@ IDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 
 
-@settings(max_examples=100)
 @given(
     scores=st.dictionaries(IDS, st.dictionaries(IDS, NUMBERS, max_size=5), max_size=4), indent=st.none() | st.just(1)
 )
@@ -280,7 +279,6 @@ def test_any_run_reads_back(scores: dict[str, dict[str, float]], indent: int | N
     assert run(json.dumps(scores, indent=indent), "dict")[1] == expected
 
 
-@settings(max_examples=60)
 @given(scores=st.dictionaries(IDS, st.dictionaries(IDS, NUMBERS, max_size=3), max_size=3))
 def test_any_predictions_read_back(scores: dict[str, dict[str, float]]) -> None:
     assert run(META | {"default": {"test": scores}})[1].keys() == scores.keys()

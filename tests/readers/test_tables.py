@@ -6,7 +6,7 @@ import io
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.errors import RankgateError
@@ -341,7 +341,6 @@ IDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n\
 RUNS = st.dictionaries(IDS, st.lists(IDS, unique=True, min_size=1, max_size=5), min_size=1, max_size=4)
 
 
-@settings(max_examples=80)
 @given(ranked=RUNS, separator=st.sampled_from([",", "\t", ";"]))
 def test_any_csv_reads_back(ranked: dict[str, list[str]], separator: str) -> None:
     buffer = io.StringIO()
@@ -354,7 +353,6 @@ def test_any_csv_reads_back(ranked: dict[str, list[str]], separator: str) -> Non
 CELLS_OF_ANY_KIND = st.sampled_from(["q", "a", "1", "2", "0.5", "nan", "", '"', "['a']", "\t", "x,y", "é", "1e999"])
 
 
-@settings(max_examples=150)
 @given(
     header=st.lists(st.sampled_from(["qid", "docid", "id", "score", "rank", "text", "doc_version", "latency_ms", ""])),
     rows=st.lists(st.lists(CELLS_OF_ANY_KIND, max_size=5), max_size=5),

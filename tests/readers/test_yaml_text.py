@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.errors import RankgateError
@@ -327,7 +327,6 @@ def test_json_is_read_as_json(written: object) -> None:
     assert repr(found) == repr(written)
 
 
-@settings(max_examples=300)
 @given(st.text() | st.text("-?:,[]{}#&*!|>'\"%@ \n\tab01.~<=", max_size=40))
 def test_any_text_is_a_document_or_a_clear_error(text: str) -> None:
     with suppress(RankgateError):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -215,7 +215,6 @@ def gates(draw: st.DrawFn) -> GateResult:
     )
 
 
-@settings(max_examples=50)
 @given(
     st.lists(gates(), min_size=1, max_size=12, unique_by=lambda gate: gate.place),
     st.lists(st.sampled_from(["ids are stale", "a change"]), max_size=4),

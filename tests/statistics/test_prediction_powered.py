@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from tests.rows import each_row
@@ -87,7 +87,6 @@ for row in json.load(sys.stdin):
         assert [found.value, found.error] == pytest.approx(theirs, abs=1e-9)
 
 
-@settings(max_examples=50)
 @given(PAIRS, REST, st.integers(2, 7))
 def test_clusters_beside_a_slow_implementation(
     pairs: list[tuple[float, float]], rest: list[float], number: int

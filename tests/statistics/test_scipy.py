@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -17,7 +17,6 @@ def p_of(sums: list[float]) -> float:
     return found[0]
 
 
-@settings(max_examples=60)
 @given(st.lists(st.integers(-8, 8).filter(bool), min_size=6, max_size=10))
 def test_it_is_the_permutation_test_of_paired_samples(sums: list[int]) -> None:
     found = stats.permutation_test(

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from playwright.sync_api import Browser, Page, expect, sync_playwright
@@ -398,7 +398,7 @@ def test_the_search_finds_what_a_slow_search_finds(opened: Browser, tmp_path: Pa
     wanted: list[str] = ["", "   ", "refund zurich", "zurich refund", "[.*", "\\d"]
 
     @given(st.lists(st.sampled_from(VOCABULARY) | letters, min_size=1, max_size=3))
-    @settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow], database=None)
+    @settings(database=None)
     def collect(words: list[str]) -> None:
         wanted.append(" ".join(words))
 

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.gate_rows import changed
@@ -257,7 +257,6 @@ OURS = set(
 
 
 @given(TEXT, TEXT)
-@settings(max_examples=60)
 def test_text_of_the_inputs_is_text_wherever_it_stands(one: str, other: str) -> None:
     move: Movement = replace(MOVE, query_id=one, question=other)
     report = with_keys(
