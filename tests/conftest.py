@@ -44,7 +44,7 @@ VERSIONS = (
     "tests/test_scenarios.py",
 )
 
-SLOWEST = {"test_two_commands.py", "test_peers.py", "test_demo.py", "test_init.py", "test_per_query.py"}
+SLOWEST = {"test_two_commands.py", "test_demo.py", "test_init.py", "test_per_query.py"}
 
 # Nothing depends on how busy the machine is: no example has a deadline, and none is too slow to be made.
 settings.register_profile(

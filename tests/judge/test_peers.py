@@ -1,6 +1,7 @@
 """Other tools on the same verdicts: Ragas 0.4.3 and deepeval 4.3.1 compute what ours does, or differ as docs say.
 
-Their packages run in environments of their own, with verdicts that are read in place of a model's.
+With verdicts that are read in place of a model's. `--refresh` runs their packages, in environments of their own, and
+writes their values anew.
 """
 
 from __future__ import annotations
@@ -21,28 +22,31 @@ from rankgate.metrics.answers import share_supported
 from rankgate.model.answers import GoldClaim
 from rankgate.model.verdicts import AnswerVerdicts
 
-pytestmark = pytest.mark.full
 HERE = Path(__file__).parent / "peers"
 RAGAS = ("ragas==0.4.3", "langchain-community==0.3.31")  # it imports a module that a later one lacks
 DEEPEVAL = ("deepeval==4.3.1",)
 QUIET = {"RAGAS_DO_NOT_TRACK": "true", "DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "DEEPEVAL_UPDATE_WARNING_OPT_IN": "NO"}
 
 
-def in_peers_environment(requirements: tuple[str, ...], script: str, cases: object, folder: Path) -> Any:
-    """What a script prints for some cases, by a Python that has these packages and nothing of ours."""
-    added = [word for each in requirements for word in ("--with", each)]
-    command = [sys.executable, "-m", "uv", "run", "--no-project", "--quiet", "--python", sys.executable, *added]
-    done = subprocess.run(
-        [*command, "python", str(HERE / script)],
-        input=json.dumps(cases),
-        cwd=folder,
-        env={**os.environ, **QUIET},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+def peers_values(request: pytest.FixtureRequest, requirements: tuple[str, ...], script: str, folder: Path) -> Any:
+    """What a script prints for the cases, by a Python that has these packages and nothing of ours: a line a case."""
+    kept = HERE / script.replace(".py", ".jsonl")
+    if request.config.getoption("--refresh"):
+        added = [word for each in requirements for word in ("--with", each)]
+        command = [sys.executable, "-m", "uv", "run", "--no-project", "--quiet", "--python", sys.executable, *added]
+        done = subprocess.run(
+            [*command, "python", str(HERE / script)],
+            input=json.dumps(CASES),
+            cwd=folder,
+            env={**os.environ, **QUIET},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        values = json.loads(done.stdout.splitlines()[-1])
+        kept.write_text("".join(f"{json.dumps(each)}\n" for each in values), encoding="utf-8")
+    return [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]
 
 
 def drawn(random: Random) -> dict[str, Any]:
@@ -82,9 +86,9 @@ def read(case: dict[str, Any]) -> AnswerVerdicts:
     )
 
 
-def test_ragas_computes_the_same(tmp_path: Path) -> None:
+def test_ragas_computes_the_same(request: pytest.FixtureRequest, tmp_path: Path) -> None:
     differs = 0
-    for case, theirs in zip(CASES, in_peers_environment(RAGAS, "ragas_values.py", CASES, tmp_path), strict=True):
+    for case, theirs in zip(CASES, peers_values(request, RAGAS, "ragas_values.py", tmp_path), strict=True):
         found = read(case)
         for name, value in theirs.items():
             own = judged(name).value(found)
@@ -105,9 +109,11 @@ def test_ragas_computes_the_same(tmp_path: Path) -> None:
     assert differs, "the difference was met"
 
 
-def test_deepeval_computes_the_same_but_for_what_is_empty_or_doubtful(tmp_path: Path) -> None:
+def test_deepeval_computes_the_same_but_for_what_is_empty_or_doubtful(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     met = {"without claims": 0, "without a reference": 0, "doubtful": 0}
-    for case, theirs in zip(CASES, in_peers_environment(DEEPEVAL, "deepeval_values.py", CASES, tmp_path), strict=True):
+    for case, theirs in zip(CASES, peers_values(request, DEEPEVAL, "deepeval_values.py", tmp_path), strict=True):
         words, found = case["words"], read(case)
         assert theirs["context_precision"] == pytest.approx(judged("context_precision").value(found))
         recall = judged("context_recall").value(found)
