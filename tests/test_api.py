@@ -12,7 +12,6 @@ import pickle
 import pydoc
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import chdir
@@ -23,6 +22,7 @@ import numpy as np
 import pytest
 import yaml
 from tests.children import Forking
+from tests.repositories import commit, git
 
 import rankgate
 from rankgate import RankgateError, Report, api
@@ -282,21 +282,16 @@ def test_waivers_of_a_mapping_lie_in_the_working_directory_or_where_it_says(
 
 def test_the_base_judges_as_for_the_command(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     git("init", "-q", "-b", "main")
-    git("add", "-A")
-    git("commit", "-qm", "base")
+    commit()
     text = Path("ship-criteria.yaml").read_text(encoding="utf-8")
     Path("ship-criteria.yaml").write_text(text.replace("regression_max: 0.03   #", "regression_max: 0.30   #"))
-    git("commit", "-qam", "a lower bar")
+    commit()
     report = rankgate.check(run="runs/harmful.jsonl", base="main~1", date=DAY)
     words = ("check", "--run", "runs/harmful.jsonl", "--base", "main~1", "--date", DAY)
     assert encode_report(report) == printed(capsys, *words)
     assert report.verdict == "fail"
     assert report.base is not None
     assert report.base.decides == "base"
-
-
-def git(*words: str) -> None:
-    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@example.org", *words], check=True)
 
 
 @pytest.mark.parametrize("held", ["gold", "run", "baseline", "criteria"])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.baselines.accepting import newest, run_of
+from tests.repositories import commit, git
 
 from rankgate.cli import main
 
@@ -23,17 +23,6 @@ inputs: {gold: gold.yaml, run: run-10.jsonl, baseline: baseline}
 """
 
 
-def git(*words: str) -> str:
-    return subprocess.run(["git", *words], check=True, capture_output=True, text=True).stdout.strip()
-
-
-def commit(message: str) -> str:
-    """A commit of all that lies there; its sha."""
-    git("add", "-A")
-    git("-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-q", "--allow-empty", "-m", message)
-    return git("rev-parse", "HEAD")
-
-
 @pytest.fixture(autouse=True)
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A repository with a gold set of ten queries and runs that find from none to all of them: run-N finds N."""
@@ -44,7 +33,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for right in range(11):
         lines = [{"query_id": f"q{n}", "retrieved": [f"d{n}" if n < right else "x"]} for n in range(10)]
         Path(f"run-{right}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    commit("first")
+    commit()
     return tmp_path
 
 
@@ -252,8 +241,8 @@ def test_under_green_a_first_run_that_warns_of_more_than_a_missing_baseline_take
 
 def test_a_slow_job_of_an_older_commit_does_not_set_the_baseline_back(capsys: Capture) -> None:
     Path("ship-criteria.yaml").write_text(f"{CRITERIA}baseline: {{accept: green}}\n", encoding="utf-8")
-    older = commit("older")
-    commit("newer")
+    older = commit()
+    commit()
     assert baseline("record", "--run", "run-10.jsonl") == 0
     assert baseline("record", "--run", "run-9.jsonl", "--commit", older) == 0
     assert shown(capsys, "show")["accepted"]["source"] == "run-10.jsonl"
@@ -304,8 +293,8 @@ def test_of_a_long_history_the_last_twenty_are_listed(capsys: Capture) -> None:
 def test_the_report_says_which_commit_and_how_far_behind() -> None:
     first = git("rev-parse", "HEAD")
     assert accepted(10) == 0
-    for message in ("two", "three", "four"):
-        commit(message)
+    for _ in range(3):
+        commit()
     report = check(10, day=13)
     assert report["provenance"]["baseline"]["lineage"] == {
         "record": report["provenance"]["baseline"]["lineage"]["record"],
@@ -326,10 +315,10 @@ def test_the_report_says_which_commit_and_how_far_behind() -> None:
 
 def test_commits_are_counted_from_where_the_pull_request_left_the_base() -> None:
     assert accepted(10) == 0
-    commit("two")
+    commit()
     git("checkout", "-q", "-b", "topic")
-    for message in ("mine", "mine too"):
-        commit(message)
+    for _ in range(2):
+        commit()
     assert check(10, "--base", "main")["provenance"]["baseline"]["lineage"]["commits_behind"] == 1
 
 
@@ -345,7 +334,7 @@ def test_commits_are_counted_from_where_the_pull_request_left_the_base() -> None
 def test_an_old_baseline_warns_or_fails_where_the_criteria_say_so(age: str, verdict: str) -> None:
     assert accepted(10) == 0
     Path("ship-criteria.yaml").write_text(f"{CRITERIA}baseline: {{max_age: {age}}}\n", encoding="utf-8")
-    commit("two")
+    commit()
     report = check(10, day=13)
     assert report["verdict"] == verdict
     assert len(report["warnings"] + report["failures"]) == (verdict != "pass")

@@ -84,18 +84,30 @@ def test_a_column_of_languages_is_gated_and_what_nothing_reads_is_named(capsys: 
 @pytest.mark.parametrize(
     "inputs",
     [
-        pytest.param("inputs:\n  gold: gold.csv\n", id="a block"),
         pytest.param("inputs:  # ours\n    # of people\n    gold: gold.csv\n\nevidence: proven_harm\n", id="deeper"),
         pytest.param("inputs: {gold: gold.csv}  # ours\n", id="one line"),
         pytest.param("inputs:\n  run: out.jsonl\n  gold: gold.csv\n", id="a run"),
         pytest.param("inputs: {gold: {path: gold.csv}}\n", id="a file on one line"),
     ],
 )
-def test_a_retriever_beside_criteria_by_hand_is_checked_and_accepted(
-    capsys: pytest.CaptureFixture[str], inputs: str
-) -> None:
-    Path("gold.csv").write_text("question,doc\nWie lange?,returns#1\nWann?,orders#1\n", encoding="utf-8")
+def test_a_retriever_beside_criteria_by_hand_gets_a_run_and_a_baseline_named(inputs: str) -> None:
+    Path("gold.csv").write_text("question,doc\nWie lange?,returns#1\n", encoding="utf-8")
     Path("ship-criteria.yaml").write_text(HAND_WRITTEN + inputs, encoding="utf-8")
+    before = load_criteria("ship-criteria.yaml")
+    git("init", "--quiet")
+    assert rankgate("init", *RETRIEVER) == 0
+    criteria = load_criteria("ship-criteria.yaml")
+    assert (criteria.gates, criteria.inputs.gold) == (before.gates, before.inputs.gold)
+    assert criteria.retriever is not None
+    assert criteria.inputs.baseline is not None
+    assert criteria.inputs.run is not None
+    assert before.inputs.run in {None, criteria.inputs.run}
+    assert Path(".gitignore").read_text(encoding="utf-8").startswith(f"/{criteria.inputs.run.path}*\n")
+
+
+def test_a_retriever_beside_criteria_by_hand_is_checked_and_accepted(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("gold.csv").write_text("question,doc\nWie lange?,returns#1\nWann?,orders#1\n", encoding="utf-8")
+    Path("ship-criteria.yaml").write_text(f"{HAND_WRITTEN}inputs:\n  gold: gold.csv\n", encoding="utf-8")
     git("init", "--quiet")
     assert rankgate("init", *RETRIEVER) == 0
     out = capsys.readouterr().out

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec import UNSET
+from tests.repositories import commit, git
 
 from rankgate.baselines.base import Where
 from rankgate.baselines.directory import directory_store
@@ -39,15 +39,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("ship-criteria.yaml").write_text(CRITERIA)
     ask(range(QUESTIONS))
     return tmp_path
-
-
-def git(*words: str) -> str:
-    return subprocess.run(["git", *words], check=True, capture_output=True, text=True).stdout.strip()
-
-
-def commit(message: str) -> None:
-    git("add", "-A")
-    git("-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-q", "-m", message)
 
 
 def ask(numbers: Sequence[int]) -> None:
@@ -248,13 +239,13 @@ def test_what_a_judging_job_reads_has_the_anchor_and_its_steps(project: Path) ->
 def test_a_pull_request_must_not_move_the_anchor(words: Sequence[str], stated: str | None) -> None:
     for day, count in enumerate((0, 6, 12), start=1):
         accept(count, day)
-    commit("base")
+    commit()
     git("switch", "-q", "-c", "change")
     accept(18, 4, *words)
     removed = stated is not None and "removes" in stated
     if removed:
         without_its_record()
-    commit("change")
+    commit()
     report = check(18, "--base", "main")
     assert report["given_up"][0]["since"] == "2026-01-01", "the base's decides"
     told = [text for text in [*report["warnings"], *report["failures"]] if "anchor" in text or "log" in text]

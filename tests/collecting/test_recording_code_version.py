@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
+from tests.repositories import commit, git
 
 from rankgate.cli import main
 from rankgate.collecting.code_state import code_state
@@ -21,12 +21,6 @@ def code_version(output: str) -> str | None:
     return None if state is None else state.version
 
 
-def git(*arguments: str) -> str:
-    settings = ["user.name=a", "user.email=a@b.invalid", "commit.gpgsign=false", "init.defaultBranch=main"]
-    command = ["git", *(word for each in settings for word in ("-c", each)), *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
-
-
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """The current directory, with everything committed; gives the commit as a run names it."""
@@ -36,9 +30,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     Path("search.py").write_text(APP)
     Path("run.jsonl").write_text("{}\n")
     git("init", "--quiet")
-    git("add", "--all")
-    git("commit", "--quiet", "--message", "one")
-    return git("rev-parse", "HEAD")[:12]
+    return commit()[:12]
 
 
 def test_the_commit(repository: str) -> None:
