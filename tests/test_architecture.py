@@ -427,7 +427,7 @@ def test_every_module_is_named_after_something() -> None:
     assert {module for module in MODULES if module.split(".")[-1].endswith(("_utils", "_helpers", "_manager"))} == set()
 
 
-SENTENCES = {"message", "reasons", "summary", "failures", "warnings", "notes", "fine_print", "finding", "meaning"}
+SENTENCES = {"message", "reasons", "summary", "failures", "warnings", "notes", "finding", "meaning"}
 SPELLING = {"spoken", "explain", "sentences", "plain_sentence", "short_headline", "other_sentences"}  # give some
 READING = {"startswith", "endswith", "find", "index", "split", "removeprefix", "removesuffix"}
 READING |= {"partition", "rpartition"}

@@ -75,7 +75,13 @@ def test_no_record_has_the_digest_of_each_gold_query_and_every_acceptance_knows_
     """Ten thousand times ten thousand of them would be no log that anybody commits."""
     for memory in (everything, small):
         for found, queries in (("one", "q1"), ("two", "q2"), ("three", "q3")):
-            mark = GoldMark(path="gold", queries=1, fingerprint=(queries * 6).encode().hex(), judged={queries: found})
+            mark = GoldMark(
+                path="gold",
+                queries=1,
+                fingerprint=(queries * 6).encode().hex(),
+                queries_fingerprint="a5ced",
+                judged={queries: found},
+            )
             record, packed = made(found)
             memory.add("accepted", replace(record, gold=mark), packed.data)
             assert memory.gold_of(memory.read("accepted")[-1]) == mark

@@ -25,7 +25,7 @@ TODAY = Record(
     date="2025-11-03",
     source="run.jsonl",
     provenance={"system": "bm25"},
-    gold=GoldMark(path="gold.yaml", queries=1, fingerprint="f00d", judged={"q1": "beef"}),
+    gold=GoldMark(path="gold.yaml", queries=1, fingerprint="f00d", queries_fingerprint="a5ced", judged={"q1": "beef"}),
     rankgate="0.1.0",
 )
 
@@ -58,7 +58,7 @@ def test_a_commit_that_is_no_sha_is_refused_and_named(commit: str) -> None:
         pytest.param(
             b'{"schema_version": 1}',
             Problem("damaged record: there is no schema 1; restore it", "log"),
-            id="an older one",
+            id="another schema",
         ),
         *(
             pytest.param(

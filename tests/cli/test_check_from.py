@@ -236,7 +236,7 @@ LIVE = (
 
 
 @pytest.mark.parametrize("live", LIVE)
-@pytest.mark.parametrize("key", ["warnings", "notes", "failures", "fine_print"])
+@pytest.mark.parametrize("key", ["warnings", "notes", "failures"])
 def test_no_sentence_of_it_is_live_in_a_comment(capsys: Capture, key: str, live: str) -> None:
     """Anybody may have written the file, and its sentences too."""
     report = json.loads(Path("report.json").read_text(encoding="utf-8"))

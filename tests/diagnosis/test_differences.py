@@ -217,12 +217,6 @@ Q3 = Sample(query_id="q3", gains={"c": 1.0}, question="Why?")
             id="later days",
         ),
         pytest.param(marked("f", Q3), marked("f", Q3, Q1), {"as_of": (None, "2025-03-01")}, id="the first day"),
-        pytest.param(
-            GoldMark(path="g", queries=1, fingerprint="f"),
-            marked("g", Q1),
-            {"labels": ("f", "g")},
-            id="an older manifest says nothing of questions and days",
-        ),
     ],
 )
 def test_what_differs_of_the_gold_set(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.gate_rows import changed
-from tests.renderers.reports import RECALL, REPORT, texts
+from tests.renderers.reports import RECALL, REPORT, STAYED
 from tests.report_keys import with_keys
 from tests.rows import each_row
 
@@ -50,7 +50,7 @@ VIOLATED = changed(
     reasons=[Reason(ReasonKind.MUST_PASS, count=2), Reason(ReasonKind.LOST, count=3, limit=1)],
     queries=[],
 )
-HOLDS = changed(VIOLATED, verdict=PASS, violation=None, reasons=texts("recall@5 holds"))
+HOLDS = changed(VIOLATED, verdict=PASS, violation=None, reasons=[STAYED])
 
 
 def report(*gates: GateResult, warnings: list[str] | None = None, failures: list[str] | None = None) -> Report:

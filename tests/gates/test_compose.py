@@ -17,6 +17,7 @@ from rankgate import __version__
 from rankgate.criteria import Criteria, Gate, InputFile
 from rankgate.criteria.inputs import Inputs
 from rankgate.criteria.waivers import Waivers
+from rankgate.diagnosis.gold_changes import queries_fingerprint
 from rankgate.errors import Problem, ProblemKind
 from rankgate.gates.compose import MAX_IDS, compose
 from rankgate.gates.conclude import with_conclusion
@@ -111,11 +112,12 @@ LOW = Reason(ReasonKind.THRESHOLD, ruling=Ruling.VIOLATED, state=EvidenceState.C
 NO_BASELINE = Reason(ReasonKind.NO_BASELINE)
 NO_LATENCY = Reason(ReasonKind.NOT_IN_BASELINE)
 ONE_SIDED = Reason(ReasonKind.ONE_SIDED, count=3)
-TOLD = Reason(ReasonKind.TEXT, text="no baseline: whether recall@5 got worse could not be checked")
 
 
 SAMPLES = {"q1": ["a"], "q2": ["b"], "q3": ["c", "d"], "none": []}
 ACCEPTED = {"q1": "a x", "q2": "x b", "q3": "c d x", "none": "x"}
+SAME_QUESTIONS = {query: Sample(query_id=query, gains={}) for query in SAMPLES}
+ASKED = queries_fingerprint(Gold(samples=SAME_QUESTIONS, name="gold.yaml", format="yaml"))
 INPUTS = Inputs(criteria="ship-criteria.yaml", date="2026-01-31")
 
 
@@ -128,7 +130,13 @@ SAID = {"system": "bm25", "index": 7}
 
 def accepted_with(*queries: str) -> GoldMark:
     """The gold set of an accepted run, with the same judgments and no other questions."""
-    return GoldMark(path="g", queries=len(queries), fingerprint="f00d", judged=dict.fromkeys(queries, ""))
+    return GoldMark(
+        path="g",
+        queries=len(queries),
+        fingerprint="f00d",
+        queries_fingerprint=ASKED,
+        judged=dict.fromkeys(queries, ""),
+    )
 
 
 def composed(
@@ -362,7 +370,7 @@ def test_provenance_says_what_was_compared_and_how_to_do_it_again() -> None:
 
 OTHER_INDEX = Difference(what="index", before="6", after="7")
 OTHER_LABELS = Difference(what="gold", key="labels", before="cafe", after="f00d")
-CAFE = GoldMark(path="g", queries=4, fingerprint="cafe")
+CAFE = GoldMark(path="g", queries=4, fingerprint="cafe", queries_fingerprint=ASKED)
 STRANGERS = Inputs(criteria="ship-criteria.yaml", date="2026-01-31", untrusted_run=True)
 
 
@@ -490,7 +498,9 @@ def test_lists_of_another_length_are_noted(gates: Sequence[Gate], lists: str, *,
 
 
 def test_what_changed_in_the_gold_set_is_in_the_report_and_a_note() -> None:
-    found = composed(ACCEPTED, ACCEPTED, mark=GoldMark(path="gold.yaml", queries=3, fingerprint="other"))
+    found = composed(
+        ACCEPTED, ACCEPTED, mark=GoldMark(path="gold.yaml", queries=3, fingerprint="other", queries_fingerprint=ASKED)
+    )
     assert found.explanation.gold_changes == GoldChanges(queries=3)
     told = "The gold set changed since the baseline was accepted; both runs are scored with today's."
     assert told in found.remarks.notes

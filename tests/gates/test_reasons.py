@@ -184,7 +184,6 @@ OTHERS = {
     ReasonKind.MUST_PASS: "3 must-pass questions fail: recall@5 has no value there",
     ReasonKind.LOST: "3 questions were lost in recall@5; at most 2 allowed",
     ReasonKind.TOO_SMALL: "3 questions, fewer than the 2 that a segment needs to be judged",
-    ReasonKind.TEXT: "as an old report has it",
 }
 
 
@@ -246,15 +245,13 @@ def test_every_kind_has_its_sentence_here() -> None:
 def test_the_page_names_every_kind_and_every_number() -> None:
     page = (Path(__file__).parents[2] / "docs" / "report-json.md").read_text().partition("| `kind` |")[2]
     table = page.partition("\n\n")[0]
-    fields = {field.name for field in msgspec.structs.fields(Reason)} - {"kind"}
+    fields = {field.name for field in msgspec.structs.fields(Reason)} - {"kind", "text"}
     assert set(re.findall(r"`(\w+)`", table)) >= {kind.value for kind in ReasonKind} | fields
 
 
 @each_row("kind", OTHERS, ids=lambda kind: kind.value)
 def test_any_other_kind(kind: ReasonKind) -> None:
-    reason = Reason(
-        kind, count=3, among=1200, limit=2, source="run", need=RunField.LATENCY, text="as an old report has it"
-    )
+    reason = Reason(kind, count=3, among=1200, limit=2, source="run", need=RunField.LATENCY, text="not read again")
     gate = changed(SHARE, reasons=[reason], unjudged=ENDS, judge=without_labels(Advisory.FILE).judge())
     assert sentences(gate) == [OTHERS[kind]]
     begins = plain_sentence(gate).startswith(f"recall@5 ({gate.meaning}) is ")
@@ -279,8 +276,6 @@ def test_what_the_gate_is_about_comes_first_and_a_waiver_once(changes: dict[str,
     first, second = sentences(gate)
     assert first.startswith(f"{before}recall@5 dropped from")
     assert second == f"{before.rpartition(': ')[2]}recall@5 is 81.2%, below the floor of 85.0%"
-    old = changed(gate, reasons=[Reason(ReasonKind.TEXT, text="waived until 2026-12-31: fell")])
-    assert sentences(old) == ["waived until 2026-12-31: fell"], "shown as it is"
 
 
 def test_a_correction_comes_last() -> None:

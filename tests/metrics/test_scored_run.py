@@ -176,7 +176,9 @@ ASKED = Gold(
 
 def mark(*queries: str, fingerprint: str = "of that day", one_by_one: bool = True) -> GoldMark:
     judged = dict.fromkeys(queries, "") if one_by_one else None
-    return GoldMark(path="gold", queries=len(queries), fingerprint=fingerprint, judged=judged)
+    return GoldMark(
+        path="gold", queries=len(queries), fingerprint=fingerprint, queries_fingerprint="a5ced", judged=judged
+    )
 
 
 @pytest.mark.parametrize(

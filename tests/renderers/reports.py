@@ -18,12 +18,13 @@ from rankgate.model.report import (
     SegmentValue,
     Source,
 )
-from rankgate.model.values import Direction, EvidenceState, Reason, ReasonKind, Unit, Verdict
+from rankgate.model.values import Direction, EvidenceState, Reason, ReasonKind, Ruling, Unit, Verdict
 
-
-def texts(*sentences: str) -> list[Reason]:
-    """Reasons that read as these sentences, as those of an old report do."""
-    return [Reason(ReasonKind.TEXT, text=sentence) for sentence in sentences]
+FELL = Reason(ReasonKind.REGRESSION, ruling=Ruling.VIOLATED, state=EvidenceState.CLEAR)
+LOW = Reason(ReasonKind.THRESHOLD, ruling=Ruling.VIOLATED, state=EvidenceState.CLEAR)
+STAYED = Reason(ReasonKind.REGRESSION, ruling=Ruling.HOLDS, state=EvidenceState.CLEAR)
+ABSENT = Reason(ReasonKind.ABSENT, count=3)
+TOO_SMALL = Reason(ReasonKind.TOO_SMALL, count=25, limit=30)
 
 
 RECALL = gate_result(
@@ -44,7 +45,7 @@ RECALL = gate_result(
     regression_max=0.03,
     evidence_state=EvidenceState.CLEAR,
     verdict=Verdict.FAIL,
-    reasons=texts("recall@5 dropped from 90.0% to 80.0%", "recall@5 is 80.0%, below the floor of 85.0%"),
+    reasons=[FELL, LOW],
     n=40,
     n_pairs=40,
     line=2,
@@ -66,7 +67,7 @@ LATENCY = changed(
     evidence_state=EvidenceState.NO_BASELINE,
     regression_max=5.0,
     verdict=Verdict.WARN,
-    reasons=texts("no baseline: whether latency got worse could not be checked"),
+    reasons=[Reason(ReasonKind.NO_BASELINE)],
 )
 HOLDS = changed(
     RECALL,
@@ -76,7 +77,7 @@ HOLDS = changed(
     delta=0.0,
     delta_ci=(0.0, 0.0),
     verdict=Verdict.PASS,
-    reasons=texts("hit@5 stayed"),
+    reasons=[STAYED],
 )
 MOVE = Movement(
     query_id="q-1",

@@ -8,14 +8,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.gate_rows import changed, gate_result
-from tests.renderers.reports import texts
+from tests.renderers.reports import ABSENT, LOW
 from tests.scenario_calls import CHECKS, inputs_of, report_of
 
 from rankgate.errors import Problem
 from rankgate.model.gate_result import GateResult
+from rankgate.model.reasons import sentences
 from rankgate.model.report import Provenance, Report
 from rankgate.model.report_text import decode_report
-from rankgate.model.values import Direction, EvidenceState, Unit, Verdict
+from rankgate.model.values import Direction, EvidenceState, Ruling, Unit, Verdict
 from rankgate.renderers.findings import path_in_repository, render_github
 
 GATE = gate_result(
@@ -36,13 +37,13 @@ GATE = gate_result(
     regression_max=None,
     evidence_state=EvidenceState.CLEAR,
     verdict=Verdict.FAIL,
-    reasons=texts("mrr is 0.500, below the floor of 0.600"),
+    reasons=[LOW],
     n=40,
     n_pairs=0,
     line=2,
 )
-WARNS = changed(GATE, name="map", metric="map", verdict=Verdict.WARN, reasons=texts("map is low"), line=7)
-PASSES = changed(GATE, verdict=Verdict.PASS, reasons=texts("mrr is 0.700, above the floor of 0.600"))
+WARNS = changed(GATE, name="map", metric="map", verdict=Verdict.WARN, reasons=[LOW], line=7)
+PASSES = changed(GATE, verdict=Verdict.PASS, value=0.7, reasons=[replace(LOW, ruling=Ruling.HOLDS)])
 REPORT = Report(
     verdict=Verdict.FAIL,
     summary="Do not merge: mrr is low.",
@@ -92,13 +93,15 @@ def test_a_pass_says_only_that() -> None:
 
 
 def test_a_gate_has_one_annotation_with_all_its_reasons() -> None:
-    report = replace(REPORT, gates=[changed(GATE, reasons=texts("one", "two"))])
-    assert [read_as_the_runner_does(line)[2] for line in lines_of(report)[:-1]] == ["one; two."]
+    report = replace(REPORT, gates=[changed(GATE, reasons=[LOW, ABSENT])])
+    assert [read_as_the_runner_does(line)[2] for line in lines_of(report)[:-1]] == [
+        "mrr is 0.500, below the floor of 0.600; 3 questions are absent from the run and not counted in mrr."
+    ]
 
 
 def names(gate: GateResult, message: str) -> bool:
     """Whether an annotation is of this gate, or of the gate of which this is a segment."""
-    return gate.decision.reasons[0].text in message or (gate.segment is not None and gate.segment in message)
+    return sentences(gate)[0] in message or (gate.segment is not None and gate.segment in message)
 
 
 @pytest.mark.parametrize("name", CHECKS)
@@ -198,7 +201,7 @@ TEXT = st.lists(
 @example("##\n[", "###[")
 def test_whatever_the_text_there_is_one_command_a_line(text: str, file: str) -> None:
     problem = Problem(text or "x", file, 3, text)
-    warns = changed(WARNS, reasons=texts(text))
+    warns = changed(WARNS, metric=text)
     provenance = replace(REPORT.provenance, criteria=file)
     lines = lines_of(replace(REPORT, gates=[warns], problems=[problem, problem], provenance=provenance))
     commands = [read_as_the_runner_does(line) for line in lines]

@@ -15,7 +15,7 @@ from junitparser import TestCase as ParsedCase
 from junitparser import TestSuite as ParsedSuite
 from msgspec.structs import replace
 from tests.gate_rows import changed
-from tests.renderers.reports import HOLDS, LATENCY, NOT_JUDGED, RECALL, REPORT, texts
+from tests.renderers.reports import ABSENT, FELL, HOLDS, LATENCY, LOW, NOT_JUDGED, RECALL, REPORT, TOO_SMALL
 from tests.report_keys import with_keys
 from tests.rows import each_row
 from tests.scenario_calls import CHECKS, report_of
@@ -25,15 +25,17 @@ from rankgate.model.base_ref import BaseSide
 from rankgate.model.gate_result import GateResult
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report
-from rankgate.model.values import Verdict
+from rankgate.model.values import Reason, ReasonKind, Verdict
 from rankgate.model.waiver_use import Waived
 from rankgate.renderers.escape import one_line
 from rankgate.renderers.junit import render_junit
 from rankgate.renderers.terminal import render_terminal
 
-SEGMENT = changed(RECALL, segment="lang:en", reasons=texts("recall@5 dropped from 90.0% to 80.0%"))
-SMALL = changed(HOLDS, segment="lang:pt-BR", too_small=True, reasons=texts("12 queries, fewer than 30"))
-REFUSED = changed(RECALL, verdict=Verdict.NOT_JUDGED, value=None, reasons=texts("nothing was scored"))
+DROPPED = "recall@5 dropped from 90.0% to 80.0% (−10.0 pp; allowed drop: 3.0 pp)"
+FEW = "25 questions, fewer than the 30 that a segment needs to be judged"
+SEGMENT = changed(RECALL, segment="lang:en", reasons=[FELL])
+SMALL = changed(HOLDS, segment="lang:pt-BR", too_small=True, reasons=[TOO_SMALL])
+REFUSED = changed(RECALL, verdict=Verdict.NOT_JUDGED, value=None, reasons=[Reason(ReasonKind.NOT_FINITE)])
 OTHER_WAYS = with_keys(REPORT, gates=[HOLDS], failures=["the baseline is 90 days old"], verdict=Verdict.FAIL)
 
 
@@ -125,13 +127,13 @@ def test_a_case_a_row_of_gates_and_one_for_everything_beside_them() -> None:
 def test_a_failure_says_the_sentence_as_its_message_and_again_above_the_numbers() -> None:
     [failure] = case_of(REPORT, "recall@5").result
     assert isinstance(failure, Failure)
-    assert failure.message == "recall@5 dropped from 90.0% to 80.0%. recall@5 is 80.0%, below the floor of 85.0%."
+    assert failure.message == f"{DROPPED}. recall@5 is 80.0%, below the floor of 85.0%."
     assert failure.text == (
-        "recall@5 dropped from 90.0% to 80.0%.\n"
+        f"{DROPPED}.\n"
         "recall@5 is 80.0%, below the floor of 85.0%.\n"
         "\n"
         "  recall@5      share of the relevant documents found in the first 5 results\n"
-        "  before → now  90.0% → 80.0%\n"
+        "  before → now  90.0% → 80.0% (75.0 to 85.0%)\n"
         "  change        −10.0 pp (−12.0 to −8.0, 95%)\n"
         "  limit         ≥ 85.0%, −3.0 pp\n"
         "  stands on     40 questions, 40 of them in both runs\n"
@@ -147,14 +149,14 @@ def test_a_warning_has_passed_and_says_so_in_its_output() -> None:
 def test_a_segment_with_too_few_queries_is_skipped_and_says_why() -> None:
     [skipped] = case_of(replace(REPORT, gates=[SMALL]), "hit@5 in lang:pt-BR").result
     assert isinstance(skipped, Skipped)
-    assert skipped.message == "12 queries, fewer than 30."
-    assert (skipped.text or "").startswith("12 queries, fewer than 30.\n")
+    assert skipped.message == f"{FEW}."
+    assert (skipped.text or "").startswith(f"{FEW}.\n")
 
 
 def test_a_gate_that_could_not_be_judged_is_an_error() -> None:
     [error] = case_of(replace(REPORT, gates=[REFUSED], verdict=Verdict.NOT_JUDGED), "recall@5").result
     assert isinstance(error, Error)
-    assert error.message == "nothing was scored."
+    assert error.message == "recall@5 is not a finite number for every question."
 
 
 def test_a_check_that_could_not_judge_is_an_error_with_its_problems() -> None:
@@ -213,7 +215,7 @@ def test_the_suite_says_what_was_judged_and_its_output_is_the_summary() -> None:
     found = render_junit(REPORT)
     assert properties(found) == {
         "verdict": "fail",
-        "summary": "Do not merge: recall@5 dropped from 90.0% to 80.0%.",
+        "summary": "Do not merge: recall@5 lost 10.0 points: 90.0% → 80.0%, 3.0 allowed.",
         "date": "2026-01-31",
         "rankgate": "0.1.0",
         "gold": "gold.yaml",
@@ -248,7 +250,7 @@ def test_rows_that_differ_only_in_what_is_cut_off_are_all_kept() -> None:
 
 def test_an_attachment_in_a_text_is_none() -> None:
     tag = "[[ATTACHMENT|/etc/passwd]]"
-    gates = [changed(RECALL, queries=[tag]), changed(LATENCY, reasons=texts(tag)), replace(SEGMENT, segment=tag)]
+    gates = [changed(RECALL, queries=[tag]), changed(LATENCY, metric=tag), replace(SEGMENT, segment=tag)]
     found = render_junit(with_keys(REPORT, gates=gates, notes=[tag], problems=[Problem(tag)]))
     outputs = [element.text or "" for element in elements(found).iter() if element.tag != "property"]
     assert not any(re.search(r"\[\[ATTACHMENT\|.+?\]\]", text) for text in outputs)
@@ -292,7 +294,7 @@ def gates_with(draw: st.DrawFn) -> GateResult:
         metric=draw(TEXT),
         meaning=draw(TEXT),
         segment=draw(st.none() | TEXT),
-        reasons=texts(*draw(st.lists(TEXT, max_size=2))),
+        reasons=draw(st.lists(st.sampled_from([FELL, LOW, ABSENT]), max_size=2)),
         queries=draw(st.lists(TEXT, max_size=2)),
         verdict=draw(VERDICTS),
         too_small=draw(st.booleans()),
@@ -301,7 +303,7 @@ def gates_with(draw: st.DrawFn) -> GateResult:
 
 @given(st.lists(gates_with(), max_size=3), TEXT, VERDICTS, st.lists(TEXT, max_size=2))
 @example([], "\ud800\x00", Verdict.NOT_JUDGED, ["\x01"])
-@example([changed(RECALL, reasons=texts("\ufffe]]>"))], "", Verdict.PASS, [])
+@example([changed(RECALL, metric="\ufffe]]>")], "", Verdict.PASS, [])
 def test_whatever_the_texts_every_reader_reads_every_case(
     gates: Sequence[GateResult], text: str, verdict: Verdict, failures: list[str]
 ) -> None:

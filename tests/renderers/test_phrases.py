@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 from tests.gate_rows import changed
-from tests.renderers.reports import RECALL, texts
+from tests.renderers.reports import RECALL, TOO_SMALL
 from tests.report_keys import report_from, with_keys
 
 from rankgate.model import wording
@@ -209,10 +209,11 @@ def test_how_many_segments_hold(gates: list[GateResult], line: str) -> None:
     assert segments_line(report, repr) == line
 
 
+FEWER = "fewer than the 30 that a segment needs to be judged"
+
+
 def small(number: int, keys: str = "lang", n: int = 25, **known: object) -> GateResult:
-    return changed(
-        SMALL, segment=f"{keys}:{number:02}", n=n, **{"reasons": texts(f"{n} queries, fewer than 30"), **known}
-    )
+    return changed(SMALL, segment=f"{keys}:{number:02}", n=n, **{"reasons": [replace(TOO_SMALL, count=n)], **known})
 
 
 def line_of(gates: list[GateResult]) -> str:
@@ -225,16 +226,14 @@ def line_of(gates: list[GateResult]) -> str:
     [
         pytest.param(
             [small(number, n=number) for number in range(12)],
-            "recall@5 judges none of its 12 segments: at most 11 queries, fewer than 30.",
+            f"recall@5 judges none of its 12 segments: at most 11 questions, {FEWER}.",
             id="twelve languages",
         ),
-        pytest.param(
-            [small(1)], "recall@5 does not judge its only segment: at most 25 queries, fewer than 30.", id="one"
-        ),
+        pytest.param([small(1)], f"recall@5 does not judge its only segment: at most 25 questions, {FEWER}.", id="one"),
         pytest.param([small(1), replace(PART, segment="lang:en")], "", id="one of two is judged"),
         pytest.param(
             [small(1), replace(PART, segment="topic:a")],
-            "recall@5 does not judge its only segment: at most 25 queries, fewer than 30.",
+            f"recall@5 does not judge its only segment: at most 25 questions, {FEWER}.",
             id="another rule judges its own",
         ),
     ],
@@ -244,10 +243,10 @@ def test_a_rule_that_judges_none_of_its_segments_says_so(gates: list[GateResult]
 
 
 def fallen(number: int, delta: float = -0.28) -> GateResult:
-    return small(number, delta=delta, fell=True, reasons=texts("25 questions, fewer than the 30 that it takes"))
+    return small(number, delta=delta, fell=True, reasons=[TOO_SMALL])
 
 
-WORSE = "-28.0 pp in recall@5 (25 questions, fewer than the 30 that it takes)".replace("-", "\N{MINUS SIGN}")
+WORSE = f"-28.0 pp in recall@5 (25 questions, {FEWER})".replace("-", "\N{MINUS SIGN}")
 
 
 @pytest.mark.parametrize(
@@ -272,7 +271,7 @@ def test_segments_that_fell_and_do_not_block_are_listed(gates: list[GateResult],
 def test_those_beyond_the_first_five_are_counted(count: int, more: str) -> None:
     line = line_of([fallen(number) for number in range(count)])
     assert line.count("in recall@5 (") == 5
-    assert line.endswith(f"takes){more}.")
+    assert line.endswith(f"judged){more}.")
 
 
 def test_the_values_of_a_green_comment_stand_in_the_order_of_the_gates_each_metric_once() -> None:

@@ -41,15 +41,15 @@ def run_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list
 def gold_differences(then: GoldMark | None, now: GoldMark) -> list[Difference]:
     """Where the gold set differs from the one that was current when the baseline was accepted.
 
-    Labels and questions are fingerprints, `as_of` is the first and last day. Nothing is said of what the baseline does
-    not remember.
+    Labels and questions are fingerprints, `as_of` is the first and last day.
     """
     if then is None:
         return []
-    values: dict[str, tuple[str | None, str | None]] = {LABELS: (then.fingerprint, now.fingerprint)}
-    if then.queries_fingerprint is not None:
-        values[QUESTIONS] = (then.queries_fingerprint, now.queries_fingerprint)
-        values[AS_OF] = (_range(then.as_of), _range(now.as_of))
+    values: dict[str, tuple[str | None, str | None]] = {
+        LABELS: (then.fingerprint, now.fingerprint),
+        QUESTIONS: (then.queries_fingerprint, now.queries_fingerprint),
+        AS_OF: (_range(then.as_of), _range(now.as_of)),
+    }
     return [Difference(what=GOLD, key=key, before=old, after=new) for key, (old, new) in values.items() if old != new]
 
 

@@ -19,7 +19,7 @@ from rankgate.model.headline import sentence
 from rankgate.model.report import Report
 from rankgate.model.scores import Scores
 from rankgate.model.traffic import Traffic, TrafficShare
-from rankgate.model.values import TOLERANCE, EvidenceState, Gold, ReasonKind, Verdict, worst
+from rankgate.model.values import TOLERANCE, Gold, ReasonKind, Verdict, worst
 
 _STRENGTHS = list(Strength)
 
@@ -250,9 +250,7 @@ def _weakness(gate: GateResult) -> tuple[int, float]:
 
 def _uncompared(gate: GateResult) -> bool:
     """Whether it warns for nothing but that there is nothing to compare with."""
-    of_old_report = gate.evidence.evidence_state is EvidenceState.NO_BASELINE and len(gate.decision.reasons) == 1
-    kinds = {reason.kind for reason in gate.decision.reasons}
-    return kinds == {ReasonKind.NO_BASELINE} or (kinds == {ReasonKind.TEXT} and of_old_report)
+    return {reason.kind for reason in gate.decision.reasons} == {ReasonKind.NO_BASELINE}
 
 
 # --- what came back empty

@@ -64,17 +64,16 @@ class Lineage(msgspec.Struct, frozen=True, kw_only=True):
 class GoldMark(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The gold set at the time of acceptance.
 
-    `fingerprint` is of the judgments. `judged` has a short digest of each query's judgments, by which one sees later
-    what changed; None in records, beside which the store keeps them, and for very large gold sets.
-    `queries_fingerprint` is of ids and questions, None in older records; `as_of` the first and last day for which a
-    question is asked, None where none says.
+    `fingerprint` is of the judgments, `queries_fingerprint` of ids and questions. `judged` has a short digest of each
+    query's judgments, by which one sees later what changed; None in records, beside which the store keeps them, and for
+    very large gold sets. `as_of` is the first and last day for which a question is asked, None where none says.
     """
 
     path: str
     queries: int
     fingerprint: str
+    queries_fingerprint: str
     judged: Mapping[str, str] | None = None
-    queries_fingerprint: str | None = None
     as_of: tuple[str, str] | None = None
 
 

@@ -102,8 +102,6 @@ def unjudged_text(gate: GateResult) -> str:
 
 def _sentence(gate: GateResult, position: int, name: str) -> str:
     reason = gate.decision.reasons[position]
-    if reason.kind is ReasonKind.TEXT:
-        return reason.text
     before = f"{waived_text(gate.decision.waived)}: " if gate.decision.waived and not position else ""
     worded = _WORDED.get(reason.kind)
     body = worded(reason, gate, name) if worded else _counted(reason, gate, name)

@@ -258,7 +258,6 @@ class Remarks(msgspec.Struct, frozen=True, kw_only=True):
     failures: Annotated[list[str], Meta(description="Reasons to fail that no gate has.")] = []
     warnings: Annotated[list[str], Meta(description="Reasons to warn that no gate has.")] = []
     notes: Annotated[list[str], Meta(description="What every reader of the verdict should know.")] = []
-    fine_print: Annotated[list[str], Meta(description="Empty but in reports of earlier releases.")] = []
 
 
 class Measurements(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,7 +15,6 @@ from rankgate.model.details import sampled
 from rankgate.model.gate_result import GATE_PARTS, GateResult, in_parts, to_row
 from rankgate.model.reasons import sentences
 from rankgate.model.report import REPORT_PARTS, Report
-from rankgate.model.values import ReasonKind
 
 SCHEMA_VERSION = 2
 # Of the file after its version, in their order; other fields of a report are not in it.
@@ -27,7 +26,6 @@ KEYS = (
     "failures",
     "warnings",
     "notes",
-    "fine_print",
     "diagnosis",
     "oddities",
     "gates",
@@ -91,23 +89,25 @@ def with_texts(report: Report) -> Report:
 
 
 def decode_report(data: bytes, name: str) -> Report:
-    """Read a report; an error where it is none, or one of a newer schema."""
+    """Read a report; an error where it is none, or one of another schema."""
     try:
         version = msgspec.json.decode(data, type=_Version).schema_version
         if version > SCHEMA_VERSION:
             known = f"this rankgate reads ({SCHEMA_VERSION}); upgrade rankgate"
             raise bad_input(f"report schema {version} is newer than {known}", file=name)
+        if version < SCHEMA_VERSION:
+            raise bad_input(f"not a rankgate report: there is no schema {version}", file=name)
         document = msgspec.json.decode(data)
         rows = document.get("gates")
         if isinstance(rows, list):
-            document["gates"] = [_gate(row, version, name, f"gates[{index}]") for index, row in enumerate(rows)]
+            document["gates"] = [_gate(row, name, f"gates[{index}]") for index, row in enumerate(rows)]
         file = msgspec.convert(document, type=file_type())
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise bad_input(f"not a rankgate report: {error}", file=name) from error
     report = report_of({key: getattr(file, key) for key in KEYS})
     gates: list[GateResult] = []
     for gate in report.gates:  # the sentences were written for others
-        reasons = [each if each.kind is ReasonKind.TEXT else replace(each, text="") for each in gate.decision.reasons]
+        reasons = [replace(each, text="") for each in gate.decision.reasons]
         gates.append(replace(gate, decision=replace(gate.decision, reasons=reasons)))
     return replace(report, gates=gates)
 
@@ -125,15 +125,13 @@ def report_of(keys: Mapping[str, Any]) -> Report:
     return Report(**values | parts)
 
 
-def _gate(row: Any, version: int, name: str, key: str) -> Any:
-    """A gate; what is none is left to the conversion. In a report of schema 1 reasons were sentences.
+def _gate(row: Any, name: str, key: str) -> Any:
+    """A gate; what is none is left to the conversion.
 
     Each part is converted by itself, so that an error names the key as the file has it.
     """
     if not isinstance(row, dict):
         return row
-    if version == 1 and isinstance(reasons := row.get("reasons"), list):
-        row["reasons"] = [{"kind": ReasonKind.TEXT, "text": reason} for reason in reasons]
     result = in_parts(row, GATE_PARTS)
     try:
         parts = {part: msgspec.convert(result[part], kind) for part, kind in GATE_PARTS.items()}

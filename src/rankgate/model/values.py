@@ -179,7 +179,6 @@ class ReasonKind(Enum):
     LOST = "lost"
     TOO_SMALL = "too_small"
     TRAFFIC = "traffic"  # the change over all traffic, measured by labels of a draw, or not
-    TEXT = "text"  # a sentence of a report from before reasons had kinds
 
 
 class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -190,7 +189,7 @@ class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
     missing, or that only the baseline has, or that a judge has no word on (`need`), that ruling is in doubt. `count` of
     `among` queries are concerned, and `limit` is what is allowed or needed of them. `source` lacks the values, `need`
     is what the baseline does not state. `corrected_for` is how many segments share the correction. `text` is written
-    into report.json for its readers, and read of `TEXT` alone. `names` are the judges of run and baseline, or those of
+    into report.json for its readers, and not read again. `names` are the judges of run and baseline, or those of
     verdicts of which none is on these answers; `kinds` counts why verdicts are missing. `beyond_noise` says that noise
     alone breaks the limit like this in less than `WARNING_LEVEL` of the checks, which warns and proves nothing.
     """

@@ -39,7 +39,7 @@ def made(
     """A run that finds so many of ten or `of` documents at rank 1 and the others at rank 2, as recorded on a day."""
     lists = [Ranking(f"q{n}", [f"d{n}", "x"] if n < right else ["x", f"d{n}"]) for n in range(of)]
     packed = pack(lists, source="run.jsonl")
-    mark = GoldMark(path="gold.yaml", queries=of, fingerprint=gold)
+    mark = GoldMark(path="gold.yaml", queries=of, fingerprint=gold, queries_fingerprint=gold)
     record = recorded(packed, source="run.jsonl", provenance={}, gold=mark, date=date)
     said = {"branch": "main", "verdict": Verdict.PASS if right >= 0.7 * of else Verdict.FAIL, **said}
     own = {"recall@1": right / of} if scores is None else scores

@@ -101,7 +101,7 @@ def test_a_page_from_report_json_alone_says_who_shows_the_rest(tmp_path: Path) -
 
 def test_what_took_the_place_of_a_lost_document_and_what_experts_ask_are_said() -> None:
     move = replace(MOVE, instead=["doc-7", "doc-\u202e8"])
-    read = Read(render_report(with_keys(REPORT, misses=[move], fine_print=["40 questions see a drop of 9 points."])))
+    read = Read(render_report(with_keys(REPORT, misses=[move], notes=["40 questions see a drop of 9 points."])))
     assert "In the first 5 instead: doc-7, doc-\\u202e8" in read.words
     assert "40 questions see a drop of 9 points." in read.words
 

@@ -231,13 +231,11 @@ def _problems(report: Report, most: int) -> Problems:
 
 
 def _findings(report: Report) -> tuple[Sentence, ...]:
-    """Sentences with the tag where `{tag}` stands; reports of old name it at the end."""
+    """Sentences with the tag where `{tag}` stands."""
     findings: list[Sentence] = []
     for each in report.explanation.diagnosis:
         tag = str(each.evidence.get("tag", ""))
-        before, named, after = each.finding.partition("{tag}")
-        if tag and not named:
-            before = f"{before}: "
+        before, _, after = each.finding.partition("{tag}")
         findings.append(tuple(filter(None, (before, Text(tag, 40) if tag else "", f"{after}."))))
     return tuple(findings)
 
@@ -321,7 +319,7 @@ def _remarks(report: Report, most: int, *, judged: bool) -> Remarks:
     """At most so many warnings on the first screen, and notes there where somebody has to be believed."""
     warnings = _warnings(report)
     unlisted = len(warnings) - most
-    notes: list[Sentence] = [(note,) for note in (*report.remarks.notes, *report.remarks.fine_print)]
+    notes: list[Sentence] = [(note,) for note in report.remarks.notes]
     believed = COMMENT.open if report.origin.untrusted_run or report.base else 0
     return Remarks(
         warnings=warnings[:most],

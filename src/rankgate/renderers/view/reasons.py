@@ -55,8 +55,7 @@ def _unsaid(gate: GateResult, report: Report) -> list[int]:
     return [
         position
         for position, reason in enumerate(gate.decision.reasons)
-        if reason.kind is not ReasonKind.TEXT
-        and not _in_numbers(gate, reason)
+        if not _in_numbers(gate, reason)
         and not (gate is headline_gate(report) and _concluded(gate, position, report.conclusion.rule))
     ]
 
@@ -75,24 +74,21 @@ def _in_numbers(gate: GateResult, reason: Reason) -> bool:
 
 def reasons_of(report: Report) -> list[Note]:
     """Why gates failed or warned, as far as neither the conclusion nor their rows say it; who waived what, and why."""
-    first = headline_gate(report)
     rows = [gate for gate in phrases.shown_gates(report) if gate.verdict in (Verdict.FAIL, Verdict.WARN)]
     notes: list[Note] = []
     for gate in sorted(rows, key=lambda gate: gate.verdict is not report.verdict):
         label = phrases.gate_label(gate, report)
         named: Sentence = (Text(label, LONGEST), ": ") if label else ()
         where: Sentence = (*named, "in ", Text(gate.segment, LONGEST), ", ") if gate.segment else named
+        texts = sentences(gate)
         later = [position for position in _unsaid(gate, report) if position]
-        headed = gate is first and not (gate.segment or gate.decision.queries)
-        for position, (reason, text) in enumerate(zip(gate.decision.reasons, sentences(gate), strict=True)):
-            if position in later or (reason.kind is ReasonKind.TEXT and not (headed and position == 0)):
-                notes.append(Note(gate.decision.verdict_of(position), (*where, f"{text}.")))
+        notes += [Note(gate.decision.verdict_of(position), (*where, f"{texts[position]}.")) for position in later]
         if gate.decision.waived:
-            texts = [part for text in gate.decision.waived.texts for part in (", ", Text(text, 300))][1:]
+            by_whom = [part for text in gate.decision.waived.texts for part in (", ", Text(text, 300))][1:]
             notes.append(
                 Note(
                     gate.verdict,
-                    (*where, f"{gate.metric} is {waived_text(gate.decision.waived)} (", *texts, ")."),
+                    (*where, f"{gate.metric} is {waived_text(gate.decision.waived)} (", *by_whom, ")."),
                 )
             )
         if gate.decision.queries[MAX_NAMED:]:
