@@ -88,8 +88,8 @@ def test_a_run_that_lacks_what_a_gate_reads_is_one_error(
     code, report = check()
     assert (code, report["verdict"]) == (2, "not_judged")
     message = (
-        f"the metric {reader} reads `{key}`, which the run states nowhere (not for query 'q1', nor for any other); "
-        "write it into the run, or leave out what reads it"
+        f"the metric {reader} reads `{key}`, which the run states nowhere (not for query 'q1', nor for any other). "
+        "Write it into the run, or leave out what reads it"
     )
     assert [problem["message"] for problem in report["problems"]] == [message]
     assert f"run.jsonl: {message}" in capsys.readouterr().out

@@ -254,7 +254,7 @@ def test_the_record_says_what_is_stored(folder: Path) -> None:
         "date": "2026-01-31",
         "source": "results/run.jsonl",
         "provenance": {"system": "bm25"},
-        "gold": {"path": "gold.yaml", "queries": 3, "fingerprint": "f00d"},
+        "gold": {"path": "gold.yaml", "queries": 3, "fingerprint": "f00d", "queries_fingerprint": "a5ced"},
         "rankgate": rankgate.__version__,
     }
     assert {key: written[key] for key in promised} == promised

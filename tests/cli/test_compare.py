@@ -67,7 +67,7 @@ def test_what_a_run_states_nowhere_is_one_error(capsys: Capture) -> None:
     assert main(["compare", "before.jsonl", "after.jsonl", *GOLD_FLAG, "--metrics", "recall@1,latency"]) == 2
     assert capsys.readouterr().err == (
         "error: before.jsonl: the metric latency reads `latency_ms`, which the run states nowhere (not for query 'q1', "
-        "nor for any other); write it into the run, or leave out what reads it\n"
+        "nor for any other). Write it into the run, or leave out what reads it\n"
     )
 
 

@@ -143,14 +143,15 @@ POOL = ["rankgate", "gold", "pool", "--traffic", "--n"]
 
 
 @pytest.mark.parametrize(
-    ("changed", "count"),
+    ("changed", "k", "count"),
     [
-        (1, "1 of 2,000 questions gets other results among the first 5."),
-        (2, "2 of 2,000 questions get other results among the first 5."),
+        (1, 5, "1 of 2,000 questions gets other results among the first 5."),
+        (2, 5, "2 of 2,000 questions get other results among the first 5."),
+        (2, 1, "2 of 2,000 questions get another first result."),
     ],
 )
-def test_one_question_gets_and_several_get_other_results(changed: int, count: str) -> None:
-    shown = changed_traffic(replace(COMPARED, changed=changed))
+def test_one_question_gets_and_several_get_other_results(changed: int, k: int, count: str) -> None:
+    shown = changed_traffic(replace(COMPARED, changed=changed, k=k))
     assert shown is not None
     assert shown.count == count
 

@@ -387,15 +387,19 @@ def test_grades_below_1(metric: str, expected: float | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("metric", "first"),
+    ("metric", "meaning"),
     [
-        pytest.param("recall@3", "the first 3 results", id="a number"),
-        pytest.param("recall@k", "the first k results", id="the sample's"),
-        pytest.param("recall@all", "the whole list", id="none"),
+        pytest.param("recall@3", "share of the relevant documents found in the first 3 results", id="a number"),
+        pytest.param("recall@k", "share of the relevant documents found in the first k results", id="the sample's"),
+        pytest.param("recall@all", "share of the relevant documents found in the whole list", id="none"),
+        pytest.param("recall@1", "share of the relevant documents found at rank 1", id="one"),
+        pytest.param("precision@5", "share of the first 5 results that are relevant", id="several, as a subject"),
+        pytest.param("precision@1", "share of the first result that is relevant", id="one, as a subject"),
+        pytest.param("precision@all", "share of the whole list that is relevant", id="none, as a subject"),
     ],
 )
-def test_a_meaning_says_how_far_the_list_counts(metric: str, first: str) -> None:
-    assert parse_metric(metric).meaning == f"share of the relevant documents found in {first}"
+def test_a_meaning_says_how_far_the_list_counts(metric: str, meaning: str) -> None:
+    assert parse_metric(metric).meaning == meaning
 
 
 def test_exponential_gain_of_a_tiny_grade_is_not_lost_in_rounding() -> None:

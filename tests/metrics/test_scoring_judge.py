@@ -257,7 +257,7 @@ def refusal(asked: Plan, *rankings: Ranking) -> Problem | None:
 
 def said_of(reader: str, need: str, where: str = "not for query 'q1', nor for any other") -> Problem:
     return Problem(
-        f"{reader} reads `{need}`, which the run states nowhere ({where}); write it into the run, or leave out what "
+        f"{reader} reads `{need}`, which the run states nowhere ({where}). Write it into the run, or leave out what "
         "reads it",
         "run.jsonl",
     )

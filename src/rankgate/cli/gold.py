@@ -31,7 +31,7 @@ from rankgate.metrics.matching import By
 from rankgate.metrics.plan import require_fields, require_gold_queries
 from rankgate.metrics.scoring import score
 from rankgate.model.values import Gold, Item, RunField
-from rankgate.model.wording import count_text
+from rankgate.model.wording import count_text, first_text
 from rankgate.readers.base import ProblemLog, Run
 from rankgate.readers.corpus import read_corpus
 from rankgate.readers.formats import read_gold
@@ -252,7 +252,8 @@ def _counts(pairs: Sequence[Pair], pooled: Pool, gold: Gold, depth: int) -> Iter
     """How much there is to label."""
     waiting = pooled.unjudged()
     runs = "1 run" if len(pooled.runs) == 1 else f"each of {len(pooled.runs)} runs"
-    yield f"{count_text(len(pairs), 'pair')} of a question and a document, from the first {depth} results of {runs}"
+    results = f"{first_text(depth, results=True)} of {runs}"
+    yield f"{count_text(len(pairs), 'pair')} of a question and a document, from {results}"
     queries = len({pair.query_id for pair in waiting})
     yield f"  {len(waiting):,} unjudged, in {queries:,} of {count_text(len(gold.samples), 'question')}"
     judged = len(pooled.pairs) - len(waiting)

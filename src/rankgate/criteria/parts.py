@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from enum import Enum
 from functools import cached_property
 from importlib import import_module
+from types import ModuleType
 from typing import Annotated, Any, ClassVar, NoReturn, Self, TypeVar
 
 from pydantic import (
@@ -55,9 +56,7 @@ class Part(BaseModel):
         try:
             return inner(stated)
         except ValidationError as refused:
-            from rankgate.criteria.refusals import with_known_keys  # noqa: PLC0415 -- paid only where something is wrong
-
-            errors = with_known_keys(refused, keys_of(cls))
+            errors = _refusals().with_known_keys(refused, keys_of(cls))
         raise ValidationError.from_exception_data("", errors)
 
     @classmethod
@@ -187,15 +186,18 @@ def refuse(problems: Iterable[tuple[KeyPath, str]], instead: str | None = None) 
     """
     listed = list(problems)
     if listed:
-        from rankgate.criteria.refusals import refusal  # noqa: PLC0415 -- paid only where something is wrong
-
-        raise refusal(listed, instead)
+        raise _refusals().refusal(listed, instead)
 
 
 def _refuse_kind(expected: str, value: object) -> NoReturn:
-    from rankgate.criteria.refusals import other_kind  # noqa: PLC0415 -- paid only where something is wrong
+    raise _refusals().other_kind(expected, value)
 
-    raise other_kind(expected, value)
+
+def _refusals() -> ModuleType:
+    """The module that says what is wrong."""
+    from rankgate.criteria import refusals  # noqa: PLC0415 -- paid only where something is wrong
+
+    return refusals
 
 
 def validated(document: YamlDocument, kind: type[P], name: str, at: str, known: Iterable[tuple[KeyPath, str]]) -> P:
@@ -215,9 +217,7 @@ def validated(document: YamlDocument, kind: type[P], name: str, at: str, known: 
     else:
         if not problems:
             return model
-    from rankgate.criteria.refusals import problems_of  # noqa: PLC0415 -- paid only where something is wrong
-
-    raise RankgateError(problems_of(document, name, problems, refused))
+    raise RankgateError(_refusals().problems_of(document, name, problems, refused))
 
 
 def json_schema(kind: type[Part], title: str) -> dict[str, Any]:

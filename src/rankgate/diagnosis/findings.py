@@ -22,7 +22,7 @@ from rankgate.model.gate_result import GateResult
 from rankgate.model.report import Diagnosis, Report
 from rankgate.model.scores import MatchedQuery, Scores
 from rankgate.model.values import Gold, Sample, Unit, Verdict
-from rankgate.model.wording import count_text, delta_text, ranks_text
+from rankgate.model.wording import count_text, delta_text, first_text, in_first_text
 from rankgate.statistics.chance import at_least
 from rankgate.statistics.saddlepoint import difference_interval
 
@@ -37,17 +37,17 @@ _STAGES = ("retrieve", "rerank")
 # What became of the questions, of one or of many.
 _KNOWN = {
     Cause.NO_RESULT: "return{s} no results now",
-    Cause.GONE: "{have} lost a relevant document, which was in the first {k} and is in no list now",
-    Cause.LOWER: "still list{s} {their} relevant documents, but one fell below the first {k}",
-    Cause.FINE: "{have} {their} relevant documents in the first {k} as before, but score{s} lower",
+    Cause.GONE: "{have} lost a relevant document, which was {in_first} and is in no list now",
+    Cause.LOWER: "still list{s} {their} relevant documents, but one fell below {first}",
+    Cause.FINE: "{have} {their} relevant documents {in_first} as before, but score{s} lower",
 }
 # The same where each of these holds for some questions.
 _COUNTED = {
     Cause.NO_RESULT: "return{s} no results now",
     Cause.GONE: "{have} lost a relevant document from the list",
-    Cause.LOWER: "still list{s} one that fell below the first {k}",
+    Cause.LOWER: "still list{s} one that fell below {first}",
 }
-_PLACES = {"no_result": "without a result", "gone": "without it in the list", "lower": "with it below the first {k}"}
+_PLACES = {"no_result": "without a result", "gone": "without it in the list", "lower": "with it below {first}"}
 # Of questions whose text the pull request changed or removed.
 _UNANSWERED = "{are} not answered: the run states no text, or another one, in {their} line{s_of_many}"
 _ABSENT = "{are} absent from the run"
@@ -161,13 +161,13 @@ def _counted(case: Case) -> list[Diagnosis]:
 
 def _counts(fates: Mapping[Cause, int], case: Case) -> Iterator[str]:
     """`3 return no results now`, fate by fate; what has no line or answers another text is counted apart from these."""
-    k = ranks_text(first_k(case.metric))
+    k = first_k(case.metric)
     for fate, words in _COUNTED.items():
         lines = [(len(case.absent), _ABSENT), (len(case.unasked), _UNANSWERED)] if fate is Cause.NO_RESULT else []
         rest = fates.get(fate, 0) - sum(count for count, _ in lines)
         for count, what in ((rest, words), *lines):
             if count:
-                yield f"{count:,} {what.format(k=k, **(_ONE if count == 1 else _MANY))}"
+                yield f"{count:,} {what.format(first=first_text(k), **(_ONE if count == 1 else _MANY))}"
 
 
 def _of_all(fate: Cause, case: Case) -> str:
@@ -181,7 +181,8 @@ def _known(fate: Cause, case: Case, number: Mapping[str, str]) -> str:
         without = {query for query, each in case.worse.items() if each is fate}
         lists = {words: without - case.absent - case.unasked, _ABSENT: case.absent, _UNANSWERED: case.unasked}
         words = ", or ".join(what for what, queries in lists.items() if queries)
-    return words.format(k=ranks_text(first_k(case.metric)), **number)
+    k = first_k(case.metric)
+    return words.format(first=first_text(k), in_first=in_first_text(k), **number)
 
 
 def _tag_of_most(case: Case) -> TagShare | None:
@@ -229,7 +230,7 @@ def _below(gate: GateResult, k: int, gold: Gold, candidate: Scores, baseline: Sc
     places = Counter(counted.values())
     elsewhere = sum(_went_elsewhere(candidate, gold.samples[query]) for query in counted)
     which = " tagged {tag}" if gate.segment is not None else ""
-    where = {_PLACES[place].format(k=ranks_text(k)): places[place] for place in _PLACES if places[place]}
+    where = {_PLACES[place].format(first=first_text(k)): places[place] for place in _PLACES if places[place]}
     parts = [f"{count:,} {place}" if len(where) > 1 else f"all {place}" for place, count in where.items()]
     text = f"{len(missed):,} of the {count_text(len(samples), 'question')}{which} miss a relevant document"
     if old := len(missed) - len(new):

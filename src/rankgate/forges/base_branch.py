@@ -68,7 +68,7 @@ def at_merge(pull: Pull, now: Pull, clone: Path, event_sha: str | None) -> Pull:
     parents = repository.parents("HEAD")
     if len(parents) != 2 or parents[1] != pull.head_sha or repository.commit("HEAD") != event_sha:  # noqa: PLR2004
         raise bad_input(
-            f"the merge commit is stale: HEAD is not GitHub's merge of {pull.head_sha[:12]} into its base; check out "
+            f"the merge commit is stale: HEAD is not GitHub's merge of {pull.head_sha[:12]} into its base. Check out "
             "what actions/checkout takes without `ref:`, or name the commit to judge against in the input `base`"
         )
     if now.base_ref != pull.base_ref or not is_ancestor(parents[0], now.base_sha, folder=str(clone)):

@@ -13,11 +13,16 @@ import msgspec
 
 from rankgate.model.scores import MatchedQuery
 from rankgate.model.values import Direction, RunField, Unit
+from rankgate.model.wording import first_text, in_first_text
 
 # Written around a ranking metric: see `gain`. Parameters of any ranking metric: see `views`.
 RERANK_GAIN = "rerank_gain"
 REWRITE_GAIN = "rewrite_gain"
 VIEWS = ("stage", "rewrite", "source", "item_source", "judged_only")
+
+# Verbs of `plain` whose subject is `first`: one result or a whole list, or several results.
+_ONE = {"are": "is", "were": "was", "s": "s"}
+_SEVERAL = {"are": "are", "were": "were", "s": ""}
 
 
 class Kind(Enum):
@@ -97,7 +102,11 @@ class BaseMetric(msgspec.Struct, frozen=True, kw_only=True):
     def meaning(self) -> str:
         """One clause for a reader who does not know the metric."""
         of_all = self.cutoff is Cutoff.WHOLE
-        return self.plain.format(first="the whole list" if of_all else f"the first {_written(self.cutoff)} results")
+        number = self.cutoff if isinstance(self.cutoff, int) else None
+        first = "the whole list" if of_all else first_text(number, results=True)
+        in_first = "in the whole list" if of_all else in_first_text(number, results=True)
+        verbs = _ONE if of_all or number == 1 else _SEVERAL
+        return self.plain.format(first=first, in_first=in_first, **verbs)
 
     @property
     def needs(self) -> frozenset[RunField]:

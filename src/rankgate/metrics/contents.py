@@ -40,7 +40,7 @@ class Containment(ItemMetric, frozen=True, kw_only=True):
     formula: ClassVar[str] = "1 if an answer occurs in a text of R_k, else 0"
     reads: ClassVar[frozenset[RunField]] = frozenset({RunField.TEXTS})
     gold_keys: ClassVar[tuple[str, ...]] = ("metadata.answer",)
-    plain: ClassVar[str] = "share of questions whose answer stands in {first}"
+    plain: ClassVar[str] = "share of questions whose answer stands {in_first}"
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """1.0 or 0.0; None where the gold names no answer."""
@@ -66,7 +66,7 @@ class DistinctDocs(ItemMetric, frozen=True, kw_only=True):
     unit: ClassVar[Unit] = Unit.NUMBER
     high: ClassVar[float | None] = None
     reads: ClassVar[frozenset[RunField]] = frozenset({RunField.DOCS})
-    plain: ClassVar[str] = "number of different documents in {first}"
+    plain: ClassVar[str] = "number of different documents {in_first}"
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """The number; None for an empty list."""
@@ -85,7 +85,7 @@ class Redundancy(DistinctDocs, frozen=True, kw_only=True):
     unit: ClassVar[Unit] = Unit.SHARE
     high: ClassVar[float | None] = 1.0
     worst: ClassVar[float | None] = 1.0
-    plain: ClassVar[str] = "share of {first} that repeat a document"
+    plain: ClassVar[str] = "share of {first} that repeat{s} a document"
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """1 − distinct / shown; None for an empty list."""
@@ -108,7 +108,7 @@ class Novelty(ItemMetric, frozen=True, kw_only=True):
     key: ClassVar[str] = "novelty"
     formula: ClassVar[str] = "share of R_k whose word overlap with every higher text is below the threshold"
     reads: ClassVar[frozenset[RunField]] = frozenset({RunField.TEXTS})
-    plain: ClassVar[str] = "share of {first} that say something new"
+    plain: ClassVar[str] = "share of {first} that say{s} something new"
 
     def __post_init__(self) -> None:
         if not 0 < self.threshold <= 1:
@@ -139,7 +139,7 @@ class Freshness(ItemMetric, frozen=True, kw_only=True):
     kind: ClassVar[Kind] = Kind.STATED
     reads: ClassVar[frozenset[RunField]] = frozenset({RunField.VERSIONS})
     gold_keys: ClassVar[tuple[str, ...]] = ("metadata.as_of",)
-    plain: ClassVar[str] = "share of {first} that were valid on the day asked about"
+    plain: ClassVar[str] = "share of {first} that {were} valid on the day asked about"
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """Fresh by shown; None without `as_of` and for an empty list."""
@@ -204,7 +204,7 @@ class NegativesAbove(BaseMetric, frozen=True, kw_only=True):
     kind: ClassVar[Kind] = Kind.CONTENT
     worst: ClassVar[float | None] = 1.0
     reads: ClassVar[frozenset[RunField]] = frozenset({RunField.NEGATIVES})
-    plain: ClassVar[str] = "share of questions with a known wrong document above the right ones in {first}"
+    plain: ClassVar[str] = "share of questions with a known wrong document above the right ones {in_first}"
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """1.0 or 0.0; None without negatives or without relevant documents."""

@@ -57,7 +57,7 @@ class DCG(BaseMetric, frozen=True, kw_only=True):
     unit: ClassVar[Unit] = Unit.NUMBER
     high: ClassVar[float | None] = None
     ranking: ClassVar[bool] = True
-    plain: ClassVar[str] = "sum of the relevant documents' worth in {first}, less the lower they stand"
+    plain: ClassVar[str] = "sum of the relevant documents' worth {in_first}, less the lower they stand"
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """Σ g_i / discount; None where nothing is relevant."""
@@ -82,7 +82,7 @@ class NDCG(DCG, frozen=True, kw_only=True):
     unit: ClassVar[Unit] = Unit.SCORE
     high: ClassVar[float | None] = 1.0
     spread: ClassVar[float | None] = 0.23
-    plain: ClassVar[str] = "how close {first} come to the best possible order, 1 = perfect"
+    plain: ClassVar[str] = "how close {first} come{s} to the best possible order, 1 = perfect"
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """DCG over the ideal DCG; None where nothing is relevant."""

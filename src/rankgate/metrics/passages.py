@@ -26,7 +26,7 @@ class PassageRecall(BaseMetric, frozen=True, kw_only=True):
     key: ClassVar[str] = "passage_recall"
     formula: ClassVar[str] = "|G ∩ R| / |G|"
     reads: ClassVar[frozenset[RunField]] = frozenset({RunField.OFFSETS, RunField.DOCS, RunField.PASSAGES})
-    plain: ClassVar[str] = "share of the relevant passages' text found in {first}"
+    plain: ClassVar[str] = "share of the relevant passages' text found {in_first}"
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """|G ∩ R| / |G|; None where nothing is relevant or a passage is in doubt."""
@@ -79,7 +79,7 @@ class PassageIoU(PassageRecall, frozen=True, kw_only=True):
     formula: ClassVar[str] = "|G ∩ R| / (|G| + |R| − |G ∩ R|)"
     unit: ClassVar[Unit] = Unit.SCORE
     spread: ClassVar[float | None] = 0.1
-    plain: ClassVar[str] = "how exactly {first} are the relevant passages, 1 = nothing missing and nothing beside"
+    plain: ClassVar[str] = "how exactly {first} {are} the relevant passages, 1 = nothing missing and nothing beside"
 
     def share(self, held: int, gold: int, query: MatchedQuery) -> float:
         """|G ∩ R| / (|G| + |R| − |G ∩ R|)."""

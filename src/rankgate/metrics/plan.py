@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from rankgate.errors import Problem, RankgateError, bad_input, shown
+from rankgate.errors import Problem, bad_input, shown
 from rankgate.metrics.base import Metric, needs_of
 from rankgate.metrics.gaps import too_many
 from rankgate.metrics.matching import BY_CHUNK, DEFAULT_K, By, Matching
 from rankgate.model.scores import Scores, Unfit
 from rankgate.model.values import Gold, RunField, Sample
+from rankgate.readers.base import ProblemLog
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,7 +67,7 @@ def require_fields(scores: Scores, plan: Plan, name: str) -> None:
                 f"{reader} is by a judge's verdicts, which `rankgate judge` gives and `rankgate check` reads"
             )
         key = "start` and `end`, or `text" if need is RunField.OFFSETS else need.value
-        message = f"{reader} reads `{key}`, which the run states nowhere ({none}); write it into the run"
+        message = f"{reader} reads `{key}`, which the run states nowhere ({none}). Write it into the run"
         raise bad_input(f"{message}, or leave out what reads it", file=name)
     untold = [query_id for query_id, why in scores.unfit.items() if why is Unfit.NO_TEXT]
     if untold and (too_many(untold, len(scores.query_ids)) or len(untold) == len(scores.query_ids)):
@@ -75,14 +76,15 @@ def require_fields(scores: Scores, plan: Plan, name: str) -> None:
         )
         raise bad_input(
             f"nothing can match for {which}: their spans state no `text`, and results of their documents no `start` "
-            "and `end`; write `text` into the spans (`rankgate gold anchor` does), or `start` and `end` into the run",
+            "and `end`. Write `text` into the spans (`rankgate gold anchor` does), or `start` and `end` into the run",
             file=name,
         )
 
 
 def require_kind(gold: Gold, plan: Plan) -> None:
     """Refuse ids where spans are matched, and spans where ids are, with the line of each sample."""
-    by_span, problems = plan.how.by is By.SPAN, list[Problem]()
+    by_span = plan.how.by is By.SPAN
+    log = ProblemLog()
     reader = next((metric.name for metric in plan.metrics if RunField.PASSAGES in metric.needs), None)
     if reader and not by_span:
         raise bad_input(f"the metric {reader} is of passages that the gold set names as spans; write `match: span`")
@@ -92,10 +94,10 @@ def require_kind(gold: Gold, plan: Plan) -> None:
         ids = (each for each in sample.gains if each not in sample.spans)
         if (stray := next(ids if by_span else iter(sample.spans), None)) is not None:
             message = f"sample {shown(sample.query_id)} names {shown(stray)} {wrong}"
-            problems.append(Problem(message, gold.name, sample.line))
-        problems += ids_beside_spans(gold, sample) if by_span else ()
-    if problems:
-        raise RankgateError(problems[:20])
+            log.add(Problem(message, gold.name, sample.line))
+        for problem in ids_beside_spans(gold, sample) if by_span else ():
+            log.add(problem)
+    log.raise_if_any()
 
 
 def ids_beside_spans(gold: Gold, sample: Sample) -> Iterator[Problem]:

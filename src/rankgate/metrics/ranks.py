@@ -166,7 +166,7 @@ class RankBiasedResidual(RankBiasedPrecision, frozen=True, kw_only=True):
     worst: ClassVar[float | None] = 1.0
     judge_bounds: ClassVar[bool] = False
     reads: ClassVar[frozenset[RunField]] = frozenset({RunField.JUDGED})
-    plain: ClassVar[str] = "how much higher rbp may be for what nobody judged, in {first} and below"
+    plain: ClassVar[str] = "how much higher rbp may be for what nobody judged, {in_first} and below"
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """1 − (1 − p) Σ p^(i−1) over the judged ranks, which is the same; None where nothing is relevant."""

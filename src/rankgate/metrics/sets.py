@@ -26,7 +26,7 @@ class Hit(RelevanceMetric, frozen=True, kw_only=True):
     formula: ClassVar[str] = "1 if R_k ∩ G ≠ ∅, else 0"
     judge_bounds: ClassVar[bool] = True
     spread: ClassVar[float | None] = 0.43
-    plain: ClassVar[str] = "share of questions with at least one relevant document in {first}"
+    plain: ClassVar[str] = "share of questions with at least one relevant document {in_first}"
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """1.0 or 0.0; None where nothing is relevant."""
@@ -44,7 +44,7 @@ class Recall(RelevanceMetric, frozen=True, kw_only=True):
     aliases: ClassVar[tuple[str, ...]] = ("r",)
     formula: ClassVar[str] = "|R_k ∩ G| / n"
     spread: ClassVar[float | None] = None
-    plain: ClassVar[str] = "share of the relevant documents found in {first}"
+    plain: ClassVar[str] = "share of the relevant documents found {in_first}"
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """|R_k ∩ G| / n; None where nothing is relevant."""
@@ -61,7 +61,7 @@ class RecallAll(RelevanceMetric, frozen=True, kw_only=True):
     key: ClassVar[str] = "recall_all"
     formula: ClassVar[str] = "1 if G ⊆ R_k, else 0"
     spread: ClassVar[float | None] = 0.43
-    plain: ClassVar[str] = "share of questions with every relevant document in {first}"
+    plain: ClassVar[str] = "share of questions with every relevant document {in_first}"
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """1.0 or 0.0; None where nothing is relevant."""
@@ -80,7 +80,7 @@ class CappedRecall(RelevanceMetric, frozen=True, kw_only=True):
     aliases: ClassVar[tuple[str, ...]] = ("recall_cap", "r_cap")
     formula: ClassVar[str] = "|R_k ∩ G| / min(n, k)"
     spread: ClassVar[float | None] = None
-    plain: ClassVar[str] = "share of the relevant documents found in {first}, as far as they have room"
+    plain: ClassVar[str] = "share of the relevant documents found {in_first}, as far as they have room"
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """|R_k ∩ G| / min(n, k); None where nothing is relevant."""
@@ -99,7 +99,7 @@ class WeightedRecall(BaseMetric, frozen=True, kw_only=True):
     formula: ClassVar[str] = "Σ gains in R_k / Σ gains in G"
     ranking: ClassVar[bool] = True
     spread: ClassVar[float | None] = None
-    plain: ClassVar[str] = "share of the relevant documents' worth found in {first}"
+    plain: ClassVar[str] = "share of the relevant documents' worth found {in_first}"
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """Found gains by all gains; None where nothing is relevant."""
@@ -126,7 +126,7 @@ class Precision(RelevanceMetric, frozen=True, kw_only=True):
     formula: ClassVar[str] = "|R_k ∩ G| / k"
     judge_bounds: ClassVar[bool] = True
     spread: ClassVar[float | None] = 0.2
-    plain: ClassVar[str] = "share of {first} that are relevant documents"
+    plain: ClassVar[str] = "share of {first} that {are} relevant"
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """|R_k ∩ G| / k; None where nothing is relevant."""
@@ -153,7 +153,7 @@ class F(Precision, frozen=True, kw_only=True):
     formula: ClassVar[str] = "(1 + β²) P R / (β² P + R)"
     judge_bounds: ClassVar[bool] = False
     unit: ClassVar[Unit] = Unit.SCORE
-    plain: ClassVar[str] = "balance of finding the relevant documents in {first} and showing few wrong ones"
+    plain: ClassVar[str] = "balance of finding the relevant documents {in_first} and showing few wrong ones"
 
     def __post_init__(self) -> None:
         if not 0 < self.beta <= LARGEST_BETA:

@@ -182,7 +182,7 @@ def _ask_executors(session: SparkSession) -> None:
         version = session.range(1).mapInArrow(ask, "version string").collect()[0][0]
     except Exception as error:  # as in `_types_of`
         remedy = "set PYSPARK_PYTHON to one where the Spark driver, or its Connect server, is started"
-        raise bad_input(f"the executors cannot run this: {_first_line(error)}; they need {wanted}; {remedy}") from error
+        raise bad_input(f"the executors cannot run this: {_first_line(error)}. They need {wanted}; {remedy}") from error
     if version != __version__:
         raise bad_input(f"the executors have rankgate {version}; they need {wanted}")
 

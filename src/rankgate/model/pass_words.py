@@ -14,8 +14,8 @@ from rankgate.model.wording import (
     delta_points_text,
     delta_text,
     exact_decimals,
+    first_text,
     limit_word,
-    ranks_text,
     telling_decimals,
     value_text,
     vanishes,
@@ -131,7 +131,7 @@ def _what_stays(topic: Topic) -> str:
     if topic.conclusion.unit not in (Unit.SHARE, Unit.SCORE) or metric.startswith("score("):
         return "value changed"
     cutoff = _CUTOFF.search(metric)
-    return f"list changed in the first {ranks_text(int(cutoff[1]))}" if cutoff else "list changed"
+    return f"list changed in {first_text(int(cutoff[1]))}" if cutoff else "list changed"
 
 
 def _row(topic: Topic) -> GateResult | None:

@@ -8,7 +8,7 @@ from rankgate.errors import shown
 from rankgate.model.report import NAMED
 from rankgate.model.traffic import Traffic
 from rankgate.model.values import TOLERANCE, Unit
-from rankgate.model.wording import count_text, value_text
+from rankgate.model.wording import count_text, first_text, value_text
 
 TO_LABEL = 40  # questions of a sheet
 NOT_THERE = "the questions of `inputs.traffic` are not here, so that none was compared"
@@ -24,7 +24,7 @@ def traffic_line(traffic: Traffic, name: Callable[[str], str]) -> str:
     of = f"the {traffic.asked:,} traffic questions compared (of {traffic.named:,})"
     of = count_text(traffic.asked, "traffic question") if traffic.asked == traffic.named else of
     if not traffic.changed:
-        return f"None of {of} gets other results among the first {traffic.k}."
+        return f"None of {of} gets {other_results(traffic.k)}."
     where = ""
     if traffic.concentrated:
         where = f", {value_text(traffic.concentrated.share, Unit.SHARE, 0)} of them {name(traffic.concentrated.tag)}"
@@ -32,6 +32,11 @@ def traffic_line(traffic: Traffic, name: Callable[[str], str]) -> str:
     share = value_text(traffic.share, Unit.SHARE)
     get = "gets" if traffic.asked == 1 else "get"
     return f"{share} of {of} {get} other results{where}{empty}: {_worth(traffic)}."
+
+
+def other_results(k: int) -> str:
+    """What questions get whose list changed: `other results among the first 5`, or `another first result`."""
+    return "another first result" if k == 1 else f"other results among {first_text(k)}"
 
 
 def traffic_command(traffic: Traffic) -> list[str]:

@@ -42,9 +42,16 @@ def _digits(delta: float, unit: Unit, decimals: int | None) -> str:
     return f"{abs(delta) * (100 if unit is Unit.SHARE else 1):.{_decimals(unit, decimals)}f}"
 
 
-def ranks_text(k: int) -> str:
-    """What stands after `the first`: a number of results, of which one alone is `result`."""
-    return "result" if k == 1 else f"{k:,}"
+def first_text(k: int | None, *, results: bool = False) -> str:
+    """`the first 5`, or `the first 5 results`; of one alone `the first result`, of a question's own number `k`."""
+    if k == 1:
+        return "the first result"
+    return f"the first {'k' if k is None else f'{k:,}'}{' results' if results else ''}"
+
+
+def in_first_text(k: int | None, *, results: bool = False) -> str:
+    """Where a document is that is among these: `in the first 5`, or `at rank 1`."""
+    return "at rank 1" if k == 1 else f"in {first_text(k, results=results)}"
 
 
 def size_text(size: float, unit: Unit, decimals: int | None = None) -> str:

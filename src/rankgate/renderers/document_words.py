@@ -5,18 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rankgate.model.details import Cause, Expected, depth_of, left
+from rankgate.model.wording import first_text, in_first_text
 
-# A short label, and a clause that explains it; `first k` is the details'. In the order of how much each one hurts.
+# A short label, and a clause that `cause_clause` fills in. In the order of how much each one hurts.
 CAUSE_WORDS: dict[Cause, tuple[str, str]] = {
     Cause.NO_RESULT: ("no result", "the run lacks the question or returns an empty list"),
-    Cause.GONE: ("gone", "a relevant document that the baseline had in the first k is nowhere in the list now"),
-    Cause.LOWER: ("lower", "a relevant document left the first k and still stands further down"),
-    Cause.NEVER_FOUND: ("not all found", "a relevant document is in the first k neither now nor in the baseline"),
+    Cause.GONE: ("gone", "a relevant document that the baseline had {in_first} is nowhere in the list now"),
+    Cause.LOWER: ("lower", "a relevant document left {first} and still stands further down"),
+    Cause.NEVER_FOUND: ("not all found", "a relevant document is {in_first} neither now nor in the baseline"),
     Cause.NEW: ("new", "the question is not in the baseline"),
-    Cause.BETTER: ("better", "a relevant document came into the first k"),
-    Cause.FINE: ("fine", "all relevant documents are in the first k"),
+    Cause.BETTER: ("better", "a relevant document is {in_first} now and was not before"),
+    Cause.FINE: ("fine", "all relevant documents are {in_first}"),
     Cause.NOTHING_RELEVANT: ("nothing to find", "the gold set names no relevant document"),
 }
+
+
+def cause_clause(cause: Cause, k: int | None, *, compared: bool) -> str:
+    """What a cause means at a cut-off, nothing for each question's own; without a baseline, without a word of one."""
+    uncompared = cause is Cause.NEVER_FOUND and not compared
+    clause = "a relevant document is not {in_first}" if uncompared else CAUSE_WORDS[cause][1]
+    return clause.format(first="rank 1" if k == 1 else first_text(k or None), in_first=in_first_text(k or None))
 
 
 def rank_move(doc: Expected) -> str:

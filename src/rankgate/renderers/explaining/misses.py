@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from rankgate.diagnosis.misses import MISSED, Miss, Misses
 from rankgate.model.details import Cause, Listed
 from rankgate.model.values import Unit
-from rankgate.model.wording import count_text, value_text
-from rankgate.renderers.document_words import CAUSE_WORDS, whereabouts
+from rankgate.model.wording import count_text, in_first_text, value_text
+from rankgate.renderers.document_words import CAUSE_WORDS, cause_clause, whereabouts
 from rankgate.renderers.escape import safe
 from rankgate.renderers.explaining.layout import finished, padded_all, paragraph
-from rankgate.renderers.explaining.query import SHORT, cause_clause, mark
+from rankgate.renderers.explaining.query import SHORT, mark
 
 MAX_DOCUMENTS = 6
 MAX_SHARED = 3
@@ -20,12 +20,12 @@ MAX_SHARED = 3
 def render_misses(misses: Misses, unit: Unit | None, width: int) -> str:
     """The table, in lines of about `width` columns; `unit` is that of its metric, None without one."""
     total, questions = len(misses.listed) + misses.more, count_text(misses.questions, "question")
-    first = f"first {misses.k} results" if misses.k else "first k results, where k is the question's own"
+    where = in_first_text(misses.k or None, results=True) + ("" if misses.k else ", where k is the question's own")
     if not total:
-        miss = f"a relevant document not in the {first}"
+        miss = f"a relevant document not {where}"
         return finished([f"None of {questions} is such a miss ({miss})."])
     missed = set(misses.causes) <= {cause.value for cause in MISSED}
-    what = f"miss a relevant document in the {first}" if missed else "are listed"
+    what = f"miss a relevant document {where}" if missed else "are listed"
     lines = paragraph(f"{total:,} of {questions} {what}:", width)
     causes = [Cause(cause) for cause in misses.causes]
     labels = padded_all([CAUSE_WORDS[cause][0].upper() for cause in causes])

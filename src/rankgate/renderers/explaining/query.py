@@ -9,12 +9,12 @@ from rankgate.diagnosis.lexical import TELLING, Lexical, LexicalExpected, Sugges
 from rankgate.diagnosis.misses import QueryExplained, Score
 from rankgate.model.answer_losses import Unsupported, UnsupportedClaim
 from rankgate.model.answers import Entailment
-from rankgate.model.details import Cause, Listed
+from rankgate.model.details import Listed
 from rankgate.model.judge_words import STAGE_WORDS
-from rankgate.model.wording import count_text, delta_text
+from rankgate.model.wording import count_text, delta_text, first_text, in_first_text
 from rankgate.renderers.answer_rows import LONGEST_TEXT, fate
 from rankgate.renderers.blocks import aligned
-from rankgate.renderers.document_words import CAUSE_WORDS, whereabouts
+from rankgate.renderers.document_words import CAUSE_WORDS, cause_clause, whereabouts
 from rankgate.renderers.escape import listed, safe
 from rankgate.renderers.explaining.layout import beside, finished, padded_all, paragraph
 from rankgate.renderers.phrases import NOTHING, value_or_dash
@@ -93,13 +93,6 @@ def _claim(claim: UnsupportedClaim) -> str:
     return f"{safe(claim.text, LONGEST_TEXT)!r}: {says.get(claim.verdict, nothing)}"
 
 
-def cause_clause(cause: Cause, k: int | None, *, compared: bool) -> str:
-    """What a cause means at a cut-off; without a baseline, without a word of one."""
-    uncompared = cause is Cause.NEVER_FOUND and not compared
-    clause = "a relevant document is not in the first k" if uncompared else CAUSE_WORDS[cause][1]
-    return clause.replace("first k", f"first {k or 'k'}")
-
-
 def _expected(explained: QueryExplained) -> list[str]:
     documents = explained.question.expected[:MAX_EXPECTED]
     graded = _graded(explained)
@@ -173,7 +166,7 @@ def _legend(explained: QueryExplained) -> Iterator[str]:
     if any(gain <= 0 for gain in gains):
         yield "x judged, and not right"
     if explained.depth == max((len(items) for items in (question.before, question.now) if items), default=0):
-        yield f"the first {count_text(explained.depth, 'result')} of each; --depth shows more"
+        yield f"{first_text(explained.depth, results=True)} of each; --depth shows more"
 
 
 def _advice(explained: QueryExplained, lexical: Lexical) -> Iterator[str]:
@@ -203,17 +196,17 @@ def _suggestion(kind: Suggestion, documents: Sequence[LexicalExpected], explaine
             where = f", which has {it}{by_run}" if by_run else ""
             return (
                 f"Index or embedding trouble: BM25 finds {names}{by_bm25} by the question's own words, "
-                f"and {they} not in the first {explained.depth} of the run{where}."
+                f"and {they} not {in_first_text(explained.depth)} of the run{where}."
             )
         case "run_lower":
             return (
                 f"Ranking trouble: BM25 has {names}{by_bm25} by the question's own words, and the run only{by_run}, "
-                f"below its first {explained.k}; look at the embedding or the reranker."
+                f"below {first_text(explained.k)}; look at the embedding or the reranker."
             )
         case "neither":
             return (
                 f"Wording or chunking trouble: neither BM25{_in_brackets(by_bm25)} nor the run{_in_brackets(by_run)} "
-                f"has {names} in its first {explained.depth}; the question says it in other words, or the chunk with "
+                f"has {names} {in_first_text(explained.depth)}; the question says it in other words, or the chunk with "
                 "the answer is missing or cut apart."
             )
         case "run_alone":

@@ -19,7 +19,7 @@ import msgspec
 from rankgate.model.details import TEXTS_OF, Cause, Expected, Question, ReportDetails, columns_of_list
 from rankgate.model.report import Report
 from rankgate.model.values import Unit
-from rankgate.renderers.document_words import CAUSE_WORDS, telling
+from rankgate.renderers.document_words import CAUSE_WORDS, cause_clause, telling
 from rankgate.renderers.escape import command_line, one_line, plain, shorten, unhidden
 from rankgate.renderers.pages.distribution import metric_of
 from rankgate.renderers.phrases import value_or_dash
@@ -74,7 +74,7 @@ def page_questions(details: ReportDetails, report: Report) -> PageQuestions:
     """The worst question first; report.js explains the columns of the head."""
     measure = next((each for each in details.measures if each.name == details.leading), None)
     spread_metric = metric_of(details)
-    words = [(each.value, *CAUSE_WORDS[each]) for each in CAUSE_WORDS]
+    words = [(each.value, CAUSE_WORDS[each][0], cause_clause(each, None, compared=True)) for each in CAUSE_WORDS]
     cause_numbers = {cause: number for number, cause in enumerate(CAUSE_WORDS)}
     tags, pairs = (defaultdict[Any, int](count().__next__) for _ in range(2))
     columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}

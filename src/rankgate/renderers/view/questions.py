@@ -9,7 +9,7 @@ import msgspec
 from rankgate.model.details import Cause
 from rankgate.model.report import Movement, Report
 from rankgate.model.values import Unit
-from rankgate.model.wording import value_text
+from rankgate.model.wording import in_first_text, value_text
 from rankgate.renderers.document_words import CAUSE_WORDS, rank_move, telling
 from rankgate.renderers.escape import Text
 from rankgate.renderers.links import page_of
@@ -36,7 +36,7 @@ class Lost(msgspec.Struct, frozen=True, kw_only=True):
     cause: str
     metric: str
     values: str
-    k: int
+    first: str
     documents: tuple[Document, ...] = ()
     more: int = 0
     instead: tuple[Text, ...] = ()
@@ -63,7 +63,7 @@ def _lost(move: Movement, report: Report) -> Lost:
         cause=UNSEEN if cause is Cause.FINE else CAUSE_WORDS[cause][0],
         metric=move.metric,
         values=f"{value_text(move.before, unit)} → {value_text(move.after, unit)}",
-        k=move.k,
+        first=in_first_text(move.k),
         documents=tuple(Document(Text(each.id, 120), rank_move(each)) for each in shown),
         more=len(folded),
         instead=tuple(Text(each, 80) for each in move.instead),

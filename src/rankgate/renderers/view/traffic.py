@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from rankgate.model.traffic import Traffic, TrafficExample
-from rankgate.model.traffic_words import traffic_command, traffic_line
+from rankgate.model.traffic_words import other_results, traffic_command, traffic_line
 from rankgate.model.values import Unit
 from rankgate.model.wording import count_text, value_text
 from rankgate.renderers.escape import Pieces, Sentence, Text, command_line
@@ -58,7 +58,7 @@ def _count(traffic: Traffic) -> str:
     """`12 of 300 questions get other results among the first 5: 4.0%, 95% interval 2.1% to 6.9%.`."""
     verb = "gets" if traffic.changed == 1 else "get"
     of = count_text(traffic.asked, "question")
-    text = f"{traffic.changed:,} of {of} {verb} other results among the first {traffic.k}"
+    text = f"{traffic.changed:,} of {of} {verb} {other_results(traffic.k)}"
     low, high = traffic.interval
     if low is None or high is None:
         return f"{text}."
