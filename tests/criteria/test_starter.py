@@ -21,7 +21,7 @@ def start_from(
     ci: Interval | None = None,
     *,
     run: str | None = "run.jsonl",
-    reachable: float | None = 1.0,
+    reachable: float = 1.0,
     questions: int = 40,
     tags: Mapping[str, int] = {},
 ) -> Start:
@@ -91,19 +91,18 @@ def test_without_a_run_there_are_no_floors_and_it_says_how_to_get_them() -> None
 @pytest.mark.parametrize(
     ("reachable", "gates"),
     [
-        pytest.param(None, {"recall@5": "error", "mrr": "warning", "ndcg@10": "warning"}, id="nothing to find"),
         pytest.param(1.0, {"recall@5": "error", "mrr": "warning", "ndcg@10": "warning"}, id="few relevant documents"),
         pytest.param(0.8, {"recall@5": "error", "mrr": "warning", "ndcg@10": "warning"}, id="just enough"),
         pytest.param(0.79, {"capped_recall@5": "error", "mrr": "warning", "ndcg@10": "error"}, id="many"),
         pytest.param(0.1, {"capped_recall@5": "error", "mrr": "warning", "ndcg@10": "error"}, id="very many"),
     ],
 )
-def test_what_is_gated_can_move_on_the_gold_set(reachable: float | None, gates: dict[str, str]) -> None:
+def test_what_is_gated_can_move_on_the_gold_set(reachable: float, gates: dict[str, str]) -> None:
     text = criteria_text(start_from(0.9, (0.85, 0.95), reachable=reachable))
     found = yaml.safe_load(text)
     assert {gate["name"]: gate["severity"] for gate in found["gates"]} == gates
     assert found["evidence"] == "proven_harm"
-    why = f"  # Many questions have more than 5 relevant documents: recall@5 reaches {reachable or 0:.0%} at best,\n"
+    why = f"  # Many questions have more than 5 relevant documents: recall@5 reaches {reachable:.0%} at best,\n"
     assert (why in text) == ("capped_recall@5" in gates)
     assert max(map(len, text.splitlines())) <= 120
 

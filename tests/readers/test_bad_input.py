@@ -802,10 +802,9 @@ def test_a_misspelt_expected_output_is_not_recommended() -> None:
             id="only judged as not relevant",
         ),
         pytest.param(
-            '{"id": "q1", "expected_output": []}\n{"id": "q2", "metadata": {"no_answer": true}}\n'
-            '{"id": "q3", "expected_output": {"a": 0}}\n',
-            "gold: the gold set has 3 samples, none of which names a relevant document; nothing could be scored",
-            id="nothing, no answer, gain 0",
+            '{"id": "q1", "expected_output": []}\n{"id": "q2", "expected_output": {"a": 0}}\n',
+            "gold: the gold set has 2 samples, none of which names a relevant document; nothing could be scored",
+            id="nothing, gain 0",
         ),
     ],
 )

@@ -212,8 +212,10 @@ def _write_criteria(
         raise bad_input(f"has no questions, so that the retriever has nothing to be asked; {hint}", file=gold.name)
     first = parse_metric(FIRST_GATES[0][0])
     best = estimate([best_possible(first, sample, DEFAULT_K) for sample in samples], first)
-    reachable = best.value if best else None
-    metrics = [parse_metric(name) for name, _ in first_gates(reachable)]
+    if best is None:
+        advice = "gate false_evidence_rate or abstained_rate in criteria that you write"
+        raise bad_input(f"names no relevant document, which the first gates need; {advice}", file=gold.name)
+    metrics = [parse_metric(name) for name, _ in first_gates(best.value)]
     if run_file and judge:
         _require_answers(run_file, gold, judge)
     how, scores = _matched(gold, run_file, metrics)
@@ -244,7 +246,7 @@ def _write_criteria(
         sees=sees,
         tags=segment_tags(gold),
         measured_run=run_file.path if run_file else None,
-        reachable=reachable,
+        reachable=best.value,
         by=how.by,
         judge=FirstJudge(judge.endpoint, judge.model, len(samples), claims) if judge else None,
         accept_own=accept_own,

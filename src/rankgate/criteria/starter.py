@@ -59,10 +59,10 @@ class FirstJudge(msgspec.Struct, frozen=True):
 class Start(msgspec.Struct, frozen=True, kw_only=True):
     """What is known when criteria are written for the first time; paths are relative to the criteria file.
 
-    `accepted` says that the baseline is there already. `reachable` is the best recall@5 that the gold set allows,
-    None where it is defined for no question. `measured` are the metrics of `first_gates(reachable)`, `drops` what
-    each may lose, and `sees` the loss that its questions see; `tags` are those that become segments, with their
-    values. `by` is how results match the gold set. `accept_own` lets authors of pull requests set their label.
+    `accepted` says that the baseline is there already. `reachable` is the best recall@5 that the gold set allows.
+    `measured` are the metrics of `first_gates(reachable)`, `drops` what each may lose, and `sees` the loss that its
+    questions see; `tags` are those that become segments, with their values. `by` is how results match the gold set.
+    `accept_own` lets authors of pull requests set their label.
     """
 
     gold: InputFile
@@ -74,15 +74,15 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     sees: Sequence[Detectable | None]
     tags: Mapping[str, int] = {}
     measured_run: str | None
-    reachable: float | None
+    reachable: float
     by: By = By.CHUNK
     judge: FirstJudge | None = None
     accept_own: bool = False
 
 
-def first_gates(reachable: float | None) -> FirstGates:
+def first_gates(reachable: float) -> FirstGates:
     """What to gate first: recall@5, or what can still reach 1 where that cannot."""
-    return FIRST_GATES if reachable is None or reachable >= LEAST_REACHABLE else MANY_RELEVANT
+    return FIRST_GATES if reachable >= LEAST_REACHABLE else MANY_RELEVANT
 
 
 def first_drop(questions: int, value: float | None) -> float:
@@ -144,7 +144,7 @@ def criteria_text(start: Start) -> str:
         "",
         "gates:",
     ]
-    if start.reachable is not None and gates is MANY_RELEVANT:
+    if gates is MANY_RELEVANT:
         lines += [
             f"  # Many questions have more than 5 relevant documents: recall@5 reaches {start.reachable:.0%} at best,",
             "  # and hardly moves. capped_recall@5 counts out of 5 where there are more, and ndcg@10 blocks as well.",

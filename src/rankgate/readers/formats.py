@@ -135,7 +135,7 @@ def read_gold(
         log.raise_if_any()
         samples = _at("rankgate.readers.qrels:with_questions")(samples, queries) if queries else samples
         samples = log.beside.tagged(samples)
-        if scored and not any(sample.relevant() for sample in samples.values()):
+        if scored and not any(sample.relevant() or sample.no_answer for sample in samples.values()):
             plural = "s" if len(samples) > 1 else ""
             count = f"{len(samples)} sample{plural}, none of which" if samples else "no sample, so none"
             message = f"the gold set has {count} names a relevant document; nothing could be scored"

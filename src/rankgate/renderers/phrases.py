@@ -209,14 +209,14 @@ def queries_line(report: Report) -> str:
         return ""
     total, parts = count_text(queries.total, "question"), list[str]()
     stated = {name: value for name, value in metrics.items() if value.missing is not None}
-    if not stated or len(stated) < len(metrics):
+    if queries.scored and (not stated or len(stated) < len(metrics)):
         left_out = f"{queries.no_relevant:,} without a relevant document in the gold set left out"
         parts += [f"{queries.scored:,} of {total} scored", *[left_out] * bool(queries.no_relevant)]
     for name, value in stated.items():  # what lines state is no matter of relevant documents
         lacking = f" ({value.missing:,} missing, {value.undefined - (value.missing or 0):,} undefined)"
         if value.undefined or not parts:
             parts.append(f"{value.n:,} of {total} have a value of {name}{lacking * bool(value.undefined)}")
-    return f"{'; '.join(parts)}."
+    return f"{'; '.join(parts)}." if parts else ""
 
 
 def inputs_of(provenance: Provenance) -> list[tuple[str, Source]]:
