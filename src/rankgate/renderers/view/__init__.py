@@ -20,7 +20,7 @@ from rankgate.model.wording import VERDICT_WORDS, count_text
 from rankgate.renderers import phrases
 from rankgate.renderers.escape import Pieces, Sentence, Text, command_line
 from rankgate.renderers.phrases import Note
-from rankgate.renderers.view.origins import Origins, accepted_anyway, facts_of, origins_of
+from rankgate.renderers.view.origins import Origins, accepted_anyway, origins_of
 from rankgate.renderers.view.parts import History, Parts, history_of, parts_of
 from rankgate.renderers.view.rows import Rows, all_rows, unproven_rows
 
@@ -174,7 +174,7 @@ def view_of(report: Report, limits: Limits = COMMENT) -> View:
         answers=_answers(report, limits.answers) if judged else LostAnswers(),
         traffic=_traffic(report),
         gate_changes=_gate_changes(report, limits.changes),
-        origins=_origins(report),
+        origins=origins_of(report),
     )
 
 
@@ -365,25 +365,6 @@ def _gate_changes(report: Report, most: int) -> GateChanges:
         more=max(0, len(listed) - most),
         permissions=permissions,
     )
-
-
-def _origins(report: Report) -> Origins:
-    command = report.provenance.command
-    return Origins(
-        facts=facts_of(report),
-        differs=_differs(report),
-        listed=origins_of(report),
-        command=Text(command_line(command), 2_000) if command else None,
-    )
-
-
-def _differs(report: Report) -> Sentence:
-    if not report.explanation.differences and report.explanation.gold_changes is None:
-        return ()
-    from rankgate.renderers.what_differs import differences_line  # noqa: PLC0415 -- paid only where something differs
-
-    pieces = Pieces()
-    return pieces.sentence(differences_line(report, pieces.spell))
 
 
 def _fine_print(report: Report) -> tuple[Sentence, ...]:

@@ -10,7 +10,7 @@ from rankgate.model.differences import KNOWN_KEYS, RECORDING
 from rankgate.model.lineage import Lineage
 from rankgate.model.report import BaselineSource, Report, Source
 from rankgate.model.wording import count_text
-from rankgate.renderers.escape import Sentence, Text
+from rankgate.renderers.escape import Pieces, Sentence, Text, command_line
 from rankgate.renderers.phrases import inputs_of
 
 MAX_FACTS = 8
@@ -33,8 +33,28 @@ class Origins(msgspec.Struct, frozen=True, kw_only=True):
     command: Text | None = None
 
 
-def origins_of(report: Report) -> tuple[Origin, ...]:
-    """Gold set, run, baseline, base and criteria, as far as the report has them."""
+def origins_of(report: Report) -> Origins:
+    """As far as the report has them."""
+    command = report.provenance.command
+    return Origins(
+        facts=_in_one_line(report),
+        differs=_differs(report),
+        listed=_listed(report),
+        command=Text(command_line(command), 2_000) if command else None,
+    )
+
+
+def _differs(report: Report) -> Sentence:
+    if not report.explanation.differences and report.explanation.gold_changes is None:
+        return ()
+    from rankgate.renderers.what_differs import differences_line  # noqa: PLC0415 -- paid only where something differs
+
+    pieces = Pieces()
+    return pieces.sentence(differences_line(report, pieces.spell))
+
+
+def _listed(report: Report) -> tuple[Origin, ...]:
+    """Gold set, run, baseline, base and criteria."""
     source = report.provenance
     origins = [Origin(name, _facts(each)) for name, each in inputs_of(source)]
     if report.base is not None:
@@ -44,7 +64,7 @@ def origins_of(report: Report) -> tuple[Origin, ...]:
     return tuple(origins)
 
 
-def facts_of(report: Report) -> Sentence:
+def _in_one_line(report: Report) -> Sentence:
     """The commit, the base, the day of the baseline, and how many questions there are, as far as they are known."""
     source = report.provenance
     baseline: Source | None = source.baseline
