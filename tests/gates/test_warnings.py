@@ -12,18 +12,9 @@ from tests.rows import each_row
 from rankgate.criteria import Criteria, Gate, Limits, SegmentRule
 from rankgate.gates.judged import Judge
 from rankgate.gates.people import PeopleUnits
+from rankgate.gates.sights import judged_facts, power_facts, proof_facts, sight_facts, small_parts
 from rankgate.gates.trust import without_labels
-from rankgate.gates.warnings import (
-    gate_facts,
-    gold_facts,
-    judged_facts,
-    power_facts,
-    proof_facts,
-    run_facts,
-    sight_facts,
-    small_parts,
-    unseen_facts,
-)
+from rankgate.gates.warnings import gate_facts, gold_facts, run_facts, unseen_facts
 from rankgate.metrics.answers import SPREADS
 from rankgate.metrics.matching import By, Matching
 from rankgate.metrics.names import parse_metric

@@ -16,7 +16,7 @@ from rankgate.criteria import Gate
 from rankgate.criteria.model import parse_criteria
 from rankgate.gates.conclude import concluded
 from rankgate.gates.segments import with_hard_checks
-from rankgate.gates.warnings import power_facts
+from rankgate.gates.sights import power_facts
 from rankgate.metrics.names import parse_metric
 from rankgate.model.gate_result import GateResult
 from rankgate.model.reasons import sentences

@@ -41,7 +41,8 @@ from rankgate.files.git import ignore_beside
 from rankgate.files.writing import write_atomic
 from rankgate.forges.workflows.written import GATE, REPORT, gate_text, report_text, to_do_on_github
 from rankgate.gates.power import sight_text
-from rankgate.gates.warnings import counting, planned, reading_facts, small_parts
+from rankgate.gates.sights import counting, planned, small_parts
+from rankgate.gates.warnings import reading_facts
 from rankgate.metrics.base import Metric
 from rankgate.metrics.estimates import Estimate, best_possible, estimate
 from rankgate.metrics.matching import BY_CHUNK, DEFAULT_K, By, Matching

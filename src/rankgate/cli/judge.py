@@ -28,7 +28,7 @@ from rankgate.files.writing import write_atomic
 from rankgate.forges.base_branch import base_branch
 from rankgate.forges.runner import add_summary
 from rankgate.gates.judged import people_of
-from rankgate.gates.warnings import judged_facts
+from rankgate.gates.sights import judged_facts
 from rankgate.judge.calibrate import OF_SAMPLE, labelled_answer
 from rankgate.judge.client import Endpoint
 from rankgate.judge.job import (

@@ -16,6 +16,7 @@ from rankgate.criteria.traffic import traffic_files
 from rankgate.criteria.waivers import Waivers, entry
 from rankgate.diagnosis.stale_gold import refuse_stale, with_foreign
 from rankgate.errors import Problem, RankgateError, shown
+from rankgate.gates import sights
 from rankgate.gates import warnings as facts
 from rankgate.gates.apply_waivers import waivable
 from rankgate.gates.fitting import refuse_lacking, refuse_misfits
@@ -123,13 +124,13 @@ def validate(inputs: Inputs) -> Findings:
         problems += problems_of(overall_results(results), criteria.name) if criteria else []
         problems += _alone(criteria, results) if criteria else []
     if criteria and gold:
-        noted += [*facts.power_facts(criteria, gold, results), *facts.proof_facts(criteria, gold)]
+        noted += [*sights.power_facts(criteria, gold, results), *sights.proof_facts(criteria, gold)]
     noted += _never_waived(results)
     valid = waivers if waivers and waivers.entries else None
     read = {"criteria": criteria, "gold": gold, "run": rankings, "baseline": accepted, "waivers": valid}
     entries = [entry(result, inputs.date) for result in results if not _covered(result, waivers, inputs.date)]
     notes = _judging(problems, criteria, gold, rankings, results, inputs.date) if criteria and gold else []
-    notes += facts.sight_facts(criteria, gold, results) if criteria and gold else []
+    notes += sights.sight_facts(criteria, gold, results) if criteria and gold else []
     return Findings(problems, noted, [name for name, value in read.items() if value is not None], entries, notes)
 
 
@@ -190,7 +191,7 @@ def _judging(
     from rankgate.judge.runs import plan_of  # noqa: PLC0415 -- as above
 
     people = _attempt(problems, people_of, criteria, None, today) or {}
-    seen = facts.judged_facts(criteria, gold, results, people)
+    seen = sights.judged_facts(criteria, gold, results, people)
     if not lists:
         return seen
     judging = _attempt(problems, plan_of, block, gold, plan.metrics, lists)
