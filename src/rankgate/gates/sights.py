@@ -69,73 +69,103 @@ def judged_facts(
             continue
         units = judges[metric.name].units
         judge = (result and result.judge) or units.trust.judge()
-        measured_drop = result.evidence.detectable if result else None
-        see = partial(detectable, gate, slope=units.slope)
         facts.append(f"gate {shown(gate.name)}: {labels_text(metric.name, judge)}")
         samples = [*filter(None, counting(metric, [*gold.samples.values()], criteria.default_k))]
-        clusters = [sample.cluster or (sample.query_id,) for sample in samples]
-        planned = [see(queries=len(samples), clusters=clusters, assumed=spread) for spread in SPREADS]
-        seen = [each for each in planned if each]
-        if measured_drop and not measured_drop.assumed:
-            seen = [measured_drop]
-        if not seen:
-            continue
-        safe, unit = gate.evidence is Evidence.PROVEN_SAFE, metric.unit
-        sizes = [size_text(each.margin if safe else each.detectable, unit) for each in seen]
-        span = f"{sizes[0].split()[0]} to {sizes[1]}" if sizes[1:] else sizes[0]
-        caught = f"{harm_word(metric.direction)}s of {span} or more are detected 80 % of the time"
-        caught = f"a change without effect is proven safe within {span} 80 % of the time" if safe else caught
-        spread = f"spread of {SPREADS[0]} to {SPREADS[1]} assumed, as between real systems"
-        spread = spread if sizes[1:] else f"spread of {seen[0].spread:.2g} measured"
-        limit = f"{size_text(gate.regression_max or 0.0, unit)} allowed"
-        questions = count_text(seen[0].queries, "question")
-        needed = [rounded(each.queries_needed) for each in seen if each.queries_needed and not seen[-1].sees]
-        would = "do" if safe else f"detect {size_text(2 * (gate.regression_max or 0.0), unit)}"
-        more = f"; about {' to '.join(dict.fromkeys(needed))} questions would {would}" if needed else ""
-        facts.append(f"gate {shown(gate.name)}: with {questions}, {caught} ({limit}; {spread}){more}")
+        seen = _judged_sights(gate, result, samples, units.slope)
+        if seen:
+            facts.append(f"gate {shown(gate.name)}: {_judged_sight_text(gate, seen)}")
     return [*facts, *unseen_answers(criteria, judges)] if judges else facts
+
+
+def _judged_sights(gate: Gate, result: GateResult | None, samples: Sequence[Sample], slope: float) -> list[Detectable]:
+    """What the gate sees as measured, else by the least and the largest spread that real systems have."""
+    measured = result.evidence.detectable if result else None
+    if measured and not measured.assumed:
+        return [measured]
+    clusters = [sample.cluster or (sample.query_id,) for sample in samples]
+    see = partial(detectable, gate, clusters, queries=len(samples), slope=slope)
+    return [seen for spread in SPREADS if (seen := see(assumed=spread))]
+
+
+def _judged_sight_text(gate: Gate, seen: Sequence[Detectable]) -> str:
+    """`with 200 questions, drops of 5.1 to 9.2 pp or more are detected …`, and how many would do."""
+    safe, unit = gate.evidence is Evidence.PROVEN_SAFE, gate.metric.unit
+    sizes = [size_text(each.margin if safe else each.detectable, unit) for each in seen]
+    span = f"{sizes[0].split()[0]} to {sizes[1]}" if sizes[1:] else sizes[0]
+    caught = f"{harm_word(gate.metric.direction)}s of {span} or more are detected 80 % of the time"
+    if safe:
+        caught = f"a change without effect is proven safe within {span} 80 % of the time"
+    spread = f"spread of {seen[0].spread:.2g} measured"
+    if sizes[1:]:
+        spread = f"spread of {SPREADS[0]} to {SPREADS[1]} assumed, as between real systems"
+    limit = f"{size_text(gate.regression_max or 0.0, unit)} allowed"
+    text = f"with {count_text(seen[0].queries, 'question')}, {caught} ({limit}; {spread})"
+    needed = [rounded(each.queries_needed) for each in seen if each.queries_needed and not seen[-1].sees]
+    if needed:
+        would = "do" if safe else f"detect {size_text(2 * (gate.regression_max or 0.0), unit)}"
+        text += f"; about {' to '.join(dict.fromkeys(needed))} questions would {would}"
+    return text
 
 
 def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -> list[str]:
     """Gates that promise to stop what the gold set cannot see, as measured, or before there are results by its size."""
     measured = {(result.name, result.segment): result for result in results if result.change.n_pairs}
-    sights, lost, facts = list[tuple[Gate, Detectable]](), dict[str, str](), list[str]()
+    whole = {result.name: result for result in reversed(results) if result.segment is None}
+    sights: list[tuple[Gate, Detectable]] = []
+    lost: dict[str, str] = {}
+    facts: list[str] = []
     for gate in criteria.gates:
         counts = counting(gate.metric, [*gold.samples.values()], criteria.default_k)
         counted = [*filter(None, counts)]
-        judged = isinstance(gate.metric, JudgedMetric)  # of which `judged_facts` speaks
         result = measured.get((gate.name, None))
-        sentence = None if judged else _blind_spot(gate, result, counted)
         seen = result.evidence.detectable if result else planned(gate, counted)
-        if sentence and seen and gate.evidence is not Evidence.PROVEN_SAFE:
+        judged = isinstance(gate.metric, JudgedMetric)  # of which `judged_facts` speaks
+        blind = None if judged else _blind_spot(gate, result, counted)
+        if blind and seen and gate.evidence is not Evidence.PROVEN_SAFE:
             sights.append((gate, seen))
-            sentence = None
-        unseen = [_lost_unseen(gate, each) for each in results if each.place == (gate.name, None)]
-        if unseen and unseen[0]:
-            lost[gate.name] = unseen[0]
-        sentences = (sentence, _blocks_by_chance(gate, len(counted)))
+            blind = None
+        if gate.name in whole and (unseen := _lost_unseen(gate, whole[gate.name])):
+            lost[gate.name] = unseen
+        sentences = (blind, _blocks_by_chance(gate, len(counted)))
         facts += [f"gate {shown(gate.name)}: {sentence}" for sentence in sentences if sentence]
         for rule in gate.segments:
-            blind: dict[str, str] = {}
             parts = _parts(gold, rule, counts)
-            of_parts = _part_gates(gate, rule, parts)
-            held = [len(samples) for name, samples in parts.items() if rule.limits_of(name) is not None]
-            if held and max(held) < rule.min_queries:
-                none = f"judges none of its {len(held)} segments" if held[1:] else "does not judge its only segment"
-                most = f"at most {count_text(max(held), 'question')}, fewer than {rule.min_queries} (`min_queries`)"
-                facts.append(f"gate {shown(gate.name)} {none} by {' and '.join(map(shown, rule.by))}: {most}")
-            # The smallest first, for it sees least; what is too small to be judged promises nothing.
-            for name, samples in sorted(parts.items(), key=lambda item: len(item[1])):
-                unknown = judged and (gate.name, name) not in measured  # nor J
-                if name not in of_parts or unknown:
-                    continue
-                sentence = _blind_spot(of_parts[name], measured.get((gate.name, name)), samples)
-                blind |= {name: sentence} if sentence else {}
-            if blind:
-                name, sentence = next(iter(blind.items()))
-                count = count_text(len(blind), "segment")
-                facts.append(f"gate {shown(gate.name)}, {count} of {len(parts)}: in {shown(name)} {sentence}")
+            facts += _unjudged_parts(gate, rule, parts)
+            facts += _blind_parts(gate, rule, parts, measured)
     return [*_together(sights), *_all_lost(lost), *facts]
+
+
+def _unjudged_parts(gate: Gate, rule: SegmentRule, parts: Mapping[str, Sequence[Sample]]) -> list[str]:
+    """That a rule judges none of its segments, since all are too small."""
+    held = [len(samples) for name, samples in parts.items() if rule.limits_of(name) is not None]
+    if not held or max(held) >= rule.min_queries:
+        return []
+    none = f"judges none of its {len(held)} segments" if held[1:] else "does not judge its only segment"
+    most = f"at most {count_text(max(held), 'question')}, fewer than {rule.min_queries} (`min_queries`)"
+    return [f"gate {shown(gate.name)} {none} by {' and '.join(map(shown, rule.by))}: {most}"]
+
+
+def _blind_parts(
+    gate: Gate,
+    rule: SegmentRule,
+    parts: Mapping[str, Sequence[Sample]],
+    measured: Mapping[tuple[str, str | None], GateResult],
+) -> list[str]:
+    """In how many segments the gate cannot see what it forbids, and the smallest of them, which sees least."""
+    of_parts = _part_gates(gate, rule, parts)  # what is too small to be judged promises nothing
+    blind: dict[str, str] = {}
+    for name, samples in sorted(parts.items(), key=lambda item: len(item[1])):
+        result = measured.get((gate.name, name))
+        unknown = isinstance(gate.metric, JudgedMetric) and result is None  # nor J
+        sentence = None if name not in of_parts or unknown else _blind_spot(of_parts[name], result, samples)
+        if sentence:
+            blind[name] = sentence
+    if not blind:
+        return []
+    name, sentence = next(iter(blind.items()))
+    return [
+        f"gate {shown(gate.name)}, {count_text(len(blind), 'segment')} of {len(parts)}: in {shown(name)} {sentence}"
+    ]
 
 
 def proof_facts(criteria: Criteria, gold: Gold) -> list[str]:
