@@ -28,6 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images"
 STYLES = ROOT / ".node" / "node_modules" / "github-markdown-css"
 SHOWN = "q-pt-007"  # a question of the demo that lost its document
+RANKGATE = (sys.executable, "-m", "rankgate")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 # What GitHub's sanitiser lets through, as html-pipeline documents it.
@@ -68,16 +69,18 @@ def as_github_shows_it(markdown: str) -> str:
     return nh3.clean(parsed, tags=TAGS, attributes=ATTRIBUTES, url_schemes={"http", "https", "mailto"})
 
 
-def demo_comment(page: Path | None = None) -> str:
+def demo_in(folder: Path) -> Path:
+    """What the demo leaves."""
+    command = [*RANKGATE, "demo", "demo", "--answers"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return folder / "demo"
+
+
+def demo_comment(demo: Path, page: Path) -> str:
     """The comment on the demo's harmful change, without what its closed sections hold; its page goes to a file."""
-    rankgate = [sys.executable, "-m", "rankgate"]
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([*rankgate, "demo", "demo", "--answers"], cwd=folder, check=True, capture_output=True)
-        demo = Path(folder) / "demo"
-        text = (demo / "out" / "harmful" / "comment.md").read_text(encoding="utf-8")
-        if page is not None:
-            check = [*rankgate, "check", "--run", "runs/harmful.jsonl", "-o", str(page)]
-            subprocess.run(check, cwd=demo, check=False, capture_output=True)  # the verdict is its exit code
+    text = (demo / "out" / "harmful" / "comment.md").read_text(encoding="utf-8")
+    check = [*RANKGATE, "check", "--run", "runs/harmful.jsonl", "-o", str(page)]
+    subprocess.run(check, cwd=demo, check=False, capture_output=True)  # the verdict is its exit code
     return re.sub(r"(?<=</summary>\n).*?(?=</details>)", "", text, flags=re.DOTALL)
 
 
@@ -108,7 +111,7 @@ def main() -> int:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
         report = Path(scratch) / "report.html"
-        comment = demo_comment(report)
+        comment = demo_comment(demo_in(Path(scratch)), report)
         (folder / "comment.txt").write_text(comment, encoding="utf-8")
         opened = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
         shown = opened.new_page(device_scale_factor=2, viewport={"width": 900, "height": 700})

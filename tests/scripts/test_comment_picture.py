@@ -12,8 +12,9 @@ import make_comment_picture as picture  # noqa: E402 -- not a package
 
 
 def test_the_script_writes_the_pictures_and_their_text_is_the_committed_one(
-    browser: str, node_modules: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    browser: str, node_modules: Path, demo_left: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(picture, "demo_in", lambda _: demo_left / "rankgate-demo")
     monkeypatch.setattr(sys, "argv", ["make_comment_picture.py", str(tmp_path)])
     assert picture.main() == 0
     names = [f"{what}-{theme}.png" for what in ("comment", "report") for theme in picture.FRAMES]
