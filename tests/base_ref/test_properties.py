@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import chdir
 from pathlib import Path
 
 import msgspec
@@ -22,6 +23,7 @@ from tests.base_ref.story import (
     PASS,
     WARN,
     all_of,
+    begin,
     edit,
     gold,
     judged,
@@ -33,6 +35,7 @@ from tests.base_ref.story import (
 from tests.base_ref.story import repository as repository  # noqa: PLC0414 -- the fixture
 from tests.base_ref.test_attacks import ATTACKS
 from tests.base_ref.test_legitimate import LEGITIMATE
+from tests.children import Forking
 from tests.repositories import commit, git
 from tests.rows import each_row
 
@@ -95,13 +98,21 @@ def test_the_worst_counts_and_on_a_tie_the_bases_report(base: Verdict, head: Ver
 # P4: of what a pull request names nothing is imported, asked or opened but files of its commit.
 
 WATCHED = """
-import sys
-seen = open("../seen", "w")
-sys.addaudithook(lambda name, rest: seen.write(f"{name} {rest}\\n") if name in NAMES else None)
+import os, sys
+from contextlib import redirect_stderr, redirect_stdout
+import rankgate.base_ref.pull_request, rankgate.cli.check, rankgate.cli.judge
 from rankgate.cli import main
-for command in ("judge", "check"):
-    main([command, *sys.argv[1:]])
-    print(command, "ended")
+
+def act(repository, installed):
+    os.chdir(repository)
+    sys.path.insert(0, installed)
+    with open("../seen", "w") as seen, open("../said", "w") as said, redirect_stdout(said), redirect_stderr(said):
+        sys.addaudithook(lambda name, rest: seen.write(f"{name} {rest}\\n") if name in NAMES else None)
+        for command in ("judge", "check"):
+            main([command, "--base", "main"])
+            print(command, "ended")
+        NAMES.clear()
+    return 0
 """
 NAMES = {"open", "import", "socket.connect", "socket.getaddrinfo", "subprocess.Popen", "os.listdir", "os.scandir"}
 JUDGE = "judge: {endpoint: 'http://forbidden.example/v1', model: m, prompts: forbidden, calibration: {file: forbidden}}"
@@ -137,27 +148,32 @@ def install(folder: Path, name: str, version: str, point: str, files: Mapping[st
     return {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *filter(None, sys.path)])}
 
 
-@pytest.mark.parametrize("name", NAMED)
-def test_nothing_that_the_head_names_is_asked_imported_or_opened(repository: Path, name: str) -> None:
-    files = {"forbidden.py": "raise SystemExit('imported')\n"}
-    environment = install(repository.parent / "installed", "forbidden", "1", "forbidden = forbidden:Mine", files)
-    outside = repository.parent / "forbidden"
-    for name_of, text in {"gold.yaml": gold("q1"), "run.jsonl": "", "scores.csv": "", "waivers.yaml": ""}.items():
-        write(str(outside / name_of), text)()
-    write(".git/info/exclude", "forbidden\n")()
-    write("forbidden/accepted/00000001.json", "{}")()
-    write_run(Path("run.jsonl"))
-    NAMED[name]()
-    commit()
-    program = WATCHED.replace("NAMES", repr(NAMES))
-    done = subprocess.run(
-        [sys.executable, "-c", program, "--base", "main"], env=environment, capture_output=True, text=True, check=False
+def test_nothing_that_the_head_names_is_asked_imported_or_opened(tmp_path: Path) -> None:
+    """Each in a process of its own, forked where all is imported that any of them may need."""
+    installed = tmp_path / "installed"
+    install(
+        installed, "forbidden", "1", "forbidden = forbidden:Mine", {"forbidden.py": "raise SystemExit('imported')\n"}
     )
-    assert "judge ended" in done.stdout, done.stderr
-    lines = Path("../seen").read_text().splitlines()
-    metadata = [line for line in lines if "dist-info" in line]  # of what is installed, whoever names it
-    listed = [line for line in lines if "forbidden" in line and line not in metadata]
-    assert [line for line in listed if "-base-" not in line and "git" not in line] == []
+    for outside in ("gold.yaml", "run.jsonl", "scores.csv", "waivers.yaml"):
+        write(str(tmp_path / "forbidden" / outside), gold("q1") if outside == "gold.yaml" else "")()
+    watched, found = Forking(f"NAMES = {NAMES!r}\n{WATCHED}", os.environ), {}
+    repository = tmp_path / "repository"
+    for name, change in NAMED.items():
+        begin(repository)
+        with chdir(repository):
+            write(".git/info/exclude", "forbidden\n")()
+            write("forbidden/accepted/00000001.json", "{}")()
+            write_run(Path("run.jsonl"))
+            change()
+            commit()
+        assert watched.act(str(repository), str(installed)) == 0, name
+        assert "judge ended\n" in (tmp_path / "said").read_text(), name
+        lines = (tmp_path / "seen").read_text().splitlines()
+        metadata = [line for line in lines if "dist-info" in line]  # of what is installed, whoever names it
+        listed = [line for line in lines if "forbidden" in line and line not in metadata]
+        found[name] = [line for line in listed if "-base-" not in line and "git" not in line]
+        shutil.rmtree(repository)
+    assert found == {name: [] for name in NAMED}
 
 
 # How it is shown.
