@@ -85,6 +85,7 @@ def match(
     `baseline_ids` is the baseline's list for the same query.
     """
     ids = ranking.ids if depth is None else ranking.ids[:depth]
+    gains = sample.gains.items()
     documents = ids if how.by is _CHUNK or how.by is _SPAN else _documents(sample, ids, ranking.details, how)
     placed = covering = unfit = None
     place: Callable[[str], int] = documents.index
@@ -93,15 +94,15 @@ def match(
 
         placed = _placed(sample, ids, ranking.details, how)
         covering = found_at(placed, sample.spans, how.coverage)
-        doubts = (placed.unfit.get(doc) for doc, gain in sample.gains.items() if gain > 0 and doc not in covering)
+        doubts = (placed.unfit.get(doc) for doc, gain in gains if gain > 0 and doc not in covering)
         unfit = next(filter(None, doubts), None)
         place = {span: ranks[0] - 1 for span, ranks in covering.items()}.__getitem__
-    elif len(sample.gains) > _FEW:  # where each document stands first
+    elif len(gains) > _FEW:  # where each document stands first
         place = dict(zip(reversed(documents), range(len(documents) - 1, -1, -1), strict=True)).__getitem__
     hits: dict[str, tuple[int, float]] = {}
     repeats: list[tuple[int, float]] = []
     ideal: list[float] = []
-    for doc, gain in sample.gains.items():
+    for doc, gain in gains:
         if gain <= 0 or unfit:
             continue
         ideal.append(gain)
