@@ -322,6 +322,17 @@ def test_metrics_of_both_runs_with_what_was_left_out() -> None:
     )
 
 
+@pytest.mark.parametrize("confidence", [0.95, 0.8])
+def test_a_run_compared_with_itself_has_the_same_numbers_as_its_baseline(confidence: float) -> None:
+    """Those of the run are taken from a gate at 95 %; no question can reach a recall@5 of 1."""
+    lists = {f"q{number}": "a b x" if number % 2 else "a x" for number in range(12)}
+    own = gate("recall@5", drop=0.03).model_copy(update={"confidence": confidence})
+    found = composed(lists, lists, samples=dict.fromkeys(lists, "abcdefgh"), gates=[own]).measured
+    now, before = found.metrics["recall@5"], found.baseline_metrics["recall@5"]
+    assert now.ci is not None
+    assert replace(now, missing=before.missing) == before
+
+
 def test_a_metric_without_a_value_is_null_and_a_problem_at_the_gates_line() -> None:
     found = composed(ACCEPTED, gates=[gate("recall@5", floor=0.1), gate("latency", floor=50.0)])
     latency = found.measured.metrics["latency"]

@@ -87,6 +87,8 @@ def test_half_of_the_level_is_kept_for_tags_that_criteria_name() -> None:
     six = changes({1: 6})  # p = 1 / 64, between half of the level and all of it
     assert [each.name for each in lost_parts(six, parts())] == ["lang:l1"]
     assert lost_parts(six, both, named=["topic"]) == []
+    seven = changes({1: 7})  # p = 1 / 128: below that half, which two parts of one kind would have to share
+    assert {each.name for each in lost_parts(seven, both, named=["topic"])} == {"lang:l1", "topic:a"}
 
 
 def test_a_cluster_counts_once() -> None:

@@ -151,6 +151,16 @@ def test_a_floor_of_the_labelled_run_needs_no_judge(
     assert result.measured.ci == pytest.approx(powered.bounds())
 
 
+@pytest.mark.parametrize("value", [0.01, 0.99])
+def test_a_value_in_people_s_units_stays_in_the_range(value: float) -> None:
+    powered = Powered(value=value, error=0.02, tuning=0.5, cumulant=0.0, unseen=0.0, n=COUNT)
+    known = replace_field(people(metric_found(LABELLED, value=powered)), itself=True)
+    result = decide(gate(METRIC, floor=0.5), scores([1.0] * COUNT, METRIC), None, known)
+    low, high = powered.bounds()
+    assert (low < 0, high > 1) == (value < 0.5, value > 0.5)
+    assert result.measured.ci == pytest.approx((max(low, 0.0), min(high, 1.0)))
+
+
 @pytest.mark.parametrize("evidence", Evidence)
 def test_a_drop_in_people_s_units_assumes_that_the_judge_errs_alike(evidence: Evidence) -> None:
     """Under `estimate` the drop is as the judge saw it, and the value alone rests on that."""

@@ -72,6 +72,11 @@ def test_what_names_no_question_goes_by_its_place() -> None:
             lambda: rankgate.score(SAMPLES + SAMPLES[:1], BY_QUERY), "gold: [2]: sample 'q' stands twice", id="twice"
         ),
         pytest.param(
+            lambda: rankgate.score(SAMPLES, LISTS + LISTS[:1]),
+            "run: [2]: query 'q' stands twice (first at [0]); keep one ranking of it",
+            id="a run that has a question twice",
+        ),
+        pytest.param(
             lambda: rankgate.score(JUDGMENTS, JUDGMENTS),
             "run: no usual name for what orders (found: 'qid', 'docno', 'label'); rename its columns to",
             id="a gold set as the run",

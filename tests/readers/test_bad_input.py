@@ -918,7 +918,7 @@ LINE = '{"query_id": "q0", "topk": [{"chunk_id": "a"}]}\n'
         pytest.param(
             "run.json",
             '[{"query_id": "q1", "topk": []}, {"query_id": "q2", "topk": []}, {"id": "q1", "topk": []}]',
-            ["run.json: [2]: query 'q1' stands twice (first on entry 1); keep one ranking of it"],
+            ["run.json: [2]: query 'q1' stands twice (first at [0]); keep one ranking of it"],
             id="JSON, query ids twice",
         ),
         pytest.param(

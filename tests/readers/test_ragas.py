@@ -102,7 +102,7 @@ def test_a_list_of_samples_is_the_same() -> None:
         pytest.param('[{"user_input": "q", "retrieved_contexts": ["a"]}, 7]', "expected a sample of Ragas, found 7"),
         pytest.param(
             f"[{line(retrieved_contexts=['a'])}, {line(retrieved_contexts=['a'])}]",
-            "query 'q' stands twice (first on entry 1); keep one ranking of it",
+            "query 'q' stands twice (first at [0]); keep one ranking of it",
         ),
         pytest.param(
             f"[{line(retrieved_contexts=['a'])}, {line(reference_contexts=['a'])}]",

@@ -219,7 +219,8 @@ class TestChange:
             pytest.param(-0.1, (-0.2, -0.01), None, Change(None, (None, None)), id="no-slope"),
             pytest.param(-0.1, (-0.2, -0.01), (0.5, 0.0, 1.0), Change(-0.2, (None, None)), id="slope-may-be-0"),
             pytest.param(-0.1, (-0.2, -0.01), (-0.5, -1.0, -0.1), Change(None, (None, None)), id="inverted-judge"),
-            pytest.param(-0.1, (None, -0.05), (0.5, 0.5, 0.5), Change(-0.2, (None, -0.1)), id="no-lower-bound"),
+            # (r / 2 + 0.1)^2 = 0.05^2 + (r / 2)^2, of which the squares of r fall away
+            pytest.param(-0.1, (None, -0.05), (0.5, 0.25, 1.0), Change(-0.2, (None, -0.075)), id="no-lower-bound"),
             pytest.param(-0.1, (None, None), (0.5, 0.4, 0.6), Change(-0.2, (None, None)), id="few-clusters"),
             pytest.param(-0.1, (-0.2, 0.0), (0.5, 0.5, 0.5), Change(-0.2, (-0.4, 0.0)), id="touching-zero"),
         ],

@@ -133,7 +133,7 @@ def test_both_exact_ways_agree(count: int) -> None:
 
 
 @pytest.mark.parametrize("count", [40, 150, 400])
-@pytest.mark.parametrize("shift", [-0.25, -0.1, 0.0])
+@pytest.mark.parametrize("shift", [-0.25, -0.1, 0.0, 0.25])
 def test_the_saddlepoint_is_close_to_the_exact_p(count: int, shift: float) -> None:
     """On a fine lattice, where the exact p has hardly any steps."""
     source = random.Random(count)  # noqa: S311 -- a draw that can be repeated
@@ -142,6 +142,7 @@ def test_the_saddlepoint_is_close_to_the_exact_p(count: int, shift: float) -> No
     exact = sign_flips._convolved(steps)
     found = sign_flips._by_saddlepoint([x for x in changes if x], max(map(abs, changes)))
     assert found == pytest.approx(exact, rel=0.05, abs=1e-12)
+    assert 1 - found == pytest.approx(1 - exact, rel=0.05, abs=1e-12)
 
 
 def test_of_one_sign_only_one_pattern_is_as_low() -> None:

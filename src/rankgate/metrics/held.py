@@ -108,7 +108,7 @@ def _of_rows(rows: Sequence[Mapping[str, Any]], needs: frozenset[RunField], name
     log = ProblemLog()
     placed = [(Problem("", name, None, f"[{at}]"), row) for at, row in enumerate(rows)]
     if rows and not LISTS.isdisjoint(rows[0]):
-        lines = ((number, place, dict(row)) for number, (place, row) in enumerate(placed, start=1))
+        lines = ((number, place, dict(row)) for number, (place, row) in enumerate(placed))
         return rankings_of(lines, needs, log)
     return read_records(usual_map([*rows[0]] if rows else [], name, kind="frame"), placed, name, needs, log)
 

@@ -101,7 +101,7 @@ def _two_systems(head: bytes, first: int, line: bytes) -> tuple[tuple[str, str],
 
 def read_document(source: Source, needs: frozenset[RunField], log: ProblemLog) -> Iterator[Ranking]:
     """Rankings from one JSON value: a list of line objects, one line object, or `{query id: [ids]}`."""
-    entries = enumerate(_entries(source, log), start=1)
+    entries = enumerate(_entries(source, log))
     lines = ((number, Problem("", source.name, None, key), entry) for number, (key, entry) in entries)
     return rankings_of(lines, needs, log)
 
@@ -189,8 +189,8 @@ def _checked(
         digest = line.question_sha256
         first, texts = seen.setdefault(query_id, (number, set()))
         if first != number and (digest in texts or None in {digest, *texts}):
-            what = "line" if place.line else "entry"
-            raise ValueError(f"query {shown(query_id)} stands twice (first on {what} {first}); keep one ranking of it")
+            where = f"on line {first}" if place.line else f"at [{first}]"
+            raise ValueError(f"query {shown(query_id)} stands twice (first {where}); keep one ranking of it")
         texts.add(digest)
         return to_ranking(line, query_id, needs)
     except ValueError as error:

@@ -70,7 +70,7 @@ def looked_up(
     records: Records, look: Callable[[Any, Finder], T], finder: Finder, log: ProblemLog
 ) -> Iterator[tuple[int, Problem, T]]:
     """What each object holds, after its number and its place; what is wrong or missing is noted."""
-    for number, (place, record) in enumerate(records, start=1):
+    for number, (place, record) in enumerate(records):
         finder.place = place
         try:
             value = look(record, finder)

@@ -76,7 +76,7 @@ def _lines(
     `response` is the answer, and all that was retrieved its context, since Ragas judges it so. Where a table of results
     has metrics beside a sample's own columns, these are its `scores`, and a column `judge` says who gave them.
     """
-    for number, (place, line) in enumerate(_samples(source, log), start=1):
+    for number, (place, line) in enumerate(_samples(source, log)):
         try:
             query_id, ids = _query_id(line), _listed(line, RAGAS_RETRIEVED)
             answer = _answer(line, ids, needs)
