@@ -132,6 +132,21 @@ def test_a_limit_below_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--traffic-limit: must be at least 0, not -1" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("gate", "verdict"),
+    [("", Verdict.PASS), ("- {name: precision@2, over: traffic, regression_max: 0.03}\n", Verdict.WARN)],
+    ids=["a note", "a gate that could not be judged warns"],
+)
+def test_a_fork_whose_job_lacks_the_questions(gate: str, verdict: Verdict) -> None:
+    accept()
+    Path("traffic.jsonl").unlink()
+    Path("ship-criteria.yaml").write_text(CRITERIA.replace("gates: [{", "gates:\n- {").replace("}]\n", "}\n") + gate)
+    report = checked("--run", "run.jsonl", "--untrusted-run")
+    said = report.remarks.warnings if gate else report.remarks.notes
+    assert any("questions of `inputs.traffic` are not here" in each for each in said)
+    assert report.verdict is verdict
+
+
 def test_an_interrupted_recording_goes_on_within_the_traffic() -> None:
     assert record("--only", "q1") == 0  # which imports the engine
     engine().stop = f"{WORD} in english 21"
