@@ -149,7 +149,7 @@ def team(github: GitHub, tmp_path: Path) -> Team:
 def test_a_red_pull_request_is_blocked_mended_green_and_merged_with_one_comment_throughout(
     team: Team, runner_temp: Path
 ) -> None:
-    """Each phase in a process of the environment that the action has installed; elsewhere they are called here.
+    """Each phase of the red job in a process of the environment that the action has installed; others are called here.
 
     What lies in the checkout under a module's name is not imported by any of them.
     """
@@ -173,6 +173,9 @@ def test_a_red_pull_request_is_blocked_mended_green_and_merged_with_one_comment_
     assert team.conclusions(pull.head_sha) == ["failure"]
     assert github.merge(pull.number) == 422, "the required check stops it"
 
+    assert not (team.events / "imported").exists()
+
+    team.in_this_process = True
     team.push("change", "The chunker keeps what it cut")
     pull = github.pull(pull.number)
     team.retrieve("pass")
@@ -184,7 +187,6 @@ def test_a_red_pull_request_is_blocked_mended_green_and_merged_with_one_comment_
     assert team.conclusions(pull.head_sha) == ["success"]
     assert github.merge(pull.number) == 200
     assert green.skipped_uses[0].given["name"] == "rankgate"
-    assert not (team.events / "imported").exists()
 
 
 def test_without_a_base_there_is_a_summary_and_never_the_required_check(team: Team) -> None:
