@@ -239,7 +239,8 @@ class _Ranked(ListColumns):
 
     def columns(self) -> tuple[list[str], list[float | None]]:
         ids = list(self._query.ids[: self._depth])
-        gains: list[float | None] = [self._sample.gains.get(item) for item in ids]
+        known = dict(self._sample.gains.items())
+        gains: list[float | None] = [known.get(item) for item in ids]
         for rank, gain in (*self._query.repeats, *self._query.hits[::-1]):  # of several passages of an item the best
             if rank <= len(ids):
                 gains[rank - 1] = gain

@@ -251,7 +251,12 @@ class FewGains(Mapping[str, float]):
         self._gains = _shared(tuple(gains.values()))
 
     def __getitem__(self, doc: str) -> float:
-        return dict(self.items())[doc]
+        if doc not in self._docs:
+            raise KeyError(doc)
+        return self._gains[self._docs.index(doc)]
+
+    def __contains__(self, doc: object) -> bool:
+        return doc in self._docs
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._docs)
