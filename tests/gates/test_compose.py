@@ -29,6 +29,7 @@ from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_baseline import as_baseline
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.metrics.scoring import score
+from rankgate.model.conclusion import Empties
 from rankgate.model.differences import Difference
 from rankgate.model.gate_result import GateResult
 from rankgate.model.lineage import GoldChanges, GoldMark
@@ -320,6 +321,11 @@ def test_metrics_of_both_runs_with_what_was_left_out() -> None:
     assert (before.value, before.n, before.undefined) == (1.0, 2, 2), (
         "a query that is new to the baseline is not its zero"
     )
+
+
+def test_the_first_of_empty_lists_is_that_which_had_most() -> None:
+    found = composed({**without("q2"), "q1": "", "q3": ""}, ACCEPTED).measured.empties
+    assert found == Empties(empty=3, total=3, absent=1, first="q3", before=3)
 
 
 @pytest.mark.parametrize("confidence", [0.95, 0.8])

@@ -333,6 +333,17 @@ def test_intervals_of_a_value() -> None:
     assert bounds(estimate([float(ms) for ms in range(1, 21)], slow)) == (15.0, None), "p90 of 20 has no upper bound"
 
 
+def test_values_that_are_all_the_same_do_not_tell_how_bad_another_could_be() -> None:
+    """Of a metric with a range they do; one of a range to one side keeps the other bound, from ten values on."""
+    latency, gained = parse_metric("latency"), parse_metric("dcg@5")
+    assert [bounds(estimate([2.0] * 9, metric)) for metric in (latency, gained)] == [None, None]
+    assert bounds(estimate([2.0] * 10, gained)) == (None, 2.0)
+    low, high = bounds(estimate([2.0] * 10, latency)) or (None, None)
+    assert high is None
+    assert low is not None
+    assert low < 2.0
+
+
 @given(st.lists(st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 1.0]), min_size=1, max_size=50))
 def test_how_a_rate_is_spread(values: list[float]) -> None:
     found, count = distribution(values), len(values)
