@@ -100,7 +100,7 @@ def first_run(project: Path, place: Path, wheels: Path) -> tuple[Path, Result]:
         "GITHUB_EVENT_PATH": str(place / "event.json"),
         "GITHUB_WORKSPACE": str(clone),
         "PIP_FIND_LINKS": str(wheels),
-        "PIP_NO_COMPILE": "1",
+        "PIP_NO_COMPILE": "0",  # which is how pip spells --no-compile
     }
     return clone, run_action(action, {}, around, clone, timeout=600)
 

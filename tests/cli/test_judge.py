@@ -650,7 +650,7 @@ def test_criteria_without_a_judge_say_what_to_write(server: HashJudge, capsys: p
 # Size, languages, interruptions
 
 
-@pytest.mark.parametrize("count", [1, pytest.param(1_200, marks=pytest.mark.full)])
+@pytest.mark.parametrize("count", [1, pytest.param(501, marks=pytest.mark.full)])
 def test_any_number_of_answers(count: int, server: HashJudge, capsys: pytest.CaptureFixture[str]) -> None:
     write_gold(count)
     write_run("run.jsonl", count)
