@@ -49,5 +49,5 @@ def test_a_gate_on_relevance_has_nothing_to_judge() -> None:
 
 def test_first_criteria_are_not_written_for_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["init", "--gold", "gold.jsonl", "--run", "run.jsonl", "--to", "first.yaml"]) == 2
-    assert "gold.jsonl: names no relevant document, which the first gates need" in capsys.readouterr().err
+    assert "gold.jsonl: names nothing relevant; write gates on false_evidence_rate or" in capsys.readouterr().err
     assert not Path("first.yaml").exists()

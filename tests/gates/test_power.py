@@ -11,13 +11,15 @@ from msgspec.structs import replace
 from tests.gates.deciding import decide
 
 from rankgate.criteria import Gate
-from rankgate.gates.power import blind_spot, detectable
+from rankgate.gates.power import detectable, is_blind
+from rankgate.gates.sights import Sight
 from rankgate.metrics.evaluation import score
 from rankgate.metrics.names import parse_metric
 from rankgate.model.gate_result import Detectable, GateResult
 from rankgate.model.scores import Scores
 from rankgate.model.values import Evidence
 from rankgate.readers.formats import read_gold
+from rankgate.renderers.sights import blind_text
 
 HARM, SAFE, ESTIMATE = Evidence.PROVEN_HARM, Evidence.PROVEN_SAFE, Evidence.ESTIMATE
 
@@ -41,6 +43,10 @@ PROOF = 1.5 * ONE + 1.96 * math.hypot(0.01, ONE)
 
 
 # By hand, with a usual spread of 0.3: 900 questions have a standard error of one point.
+def blind_spot(made: Gate, found: Detectable | None) -> str | None:
+    return blind_text(Sight(made, found)) if found and is_blind(made, found) else None
+
+
 @pytest.mark.parametrize(
     ("evidence", "drop", "caught", "sees"),
     [

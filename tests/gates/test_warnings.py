@@ -1,8 +1,9 @@
 """Suspicious facts: each is told once, with at most three examples, and a sound set of inputs has none."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 from math import comb
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from msgspec.structs import replace
@@ -12,7 +13,7 @@ from tests.rows import each_row
 from rankgate.criteria import Criteria, Gate, Limits, SegmentRule
 from rankgate.gates.judged import Judge
 from rankgate.gates.people import PeopleUnits
-from rankgate.gates.sights import judged_facts, power_facts, proof_facts, sight_facts, small_parts
+from rankgate.gates.sights import SightFact, judged_facts, power_facts, proof_facts, sight_facts, small_parts
 from rankgate.gates.trust import without_labels
 from rankgate.gates.warnings import gate_facts, gold_facts, run_facts, unseen_facts
 from rankgate.metrics.answers import SPREADS
@@ -21,6 +22,7 @@ from rankgate.metrics.names import parse_metric
 from rankgate.model.answers import Advisory
 from rankgate.model.scores import Scores
 from rankgate.model.values import Details, Evidence, Gold, Item, Ranking, Sample
+from rankgate.renderers.sights import fact_text
 
 
 def sample(query_id: str, *relevant: str, **known: object) -> Sample:
@@ -255,10 +257,18 @@ def test_what_is_impossible_for_a_gate(
     assert gate_facts(criteria, gold, rankings) == facts
 
 
+def said(facts: Sequence[SightFact]) -> list[str]:
+    return [fact_text(fact) for fact in facts]
+
+
+def test_every_fact_has_its_sentence() -> None:
+    assert set(get_args(SightFact)) <= set(fact_text.registry)
+
+
 def power_of(gold: Gold, *gates: str, **known: object) -> list[str]:
     found = [criteria_of(name).gates[0] for name in gates]
     criteria = Criteria(name="c.yaml", gates=tuple(gate.model_copy(update=known) for gate in found), default_k=5)
-    return power_facts(criteria, gold, [])
+    return said(power_facts(criteria, gold, []))
 
 
 BLIND = (
@@ -294,7 +304,7 @@ def test_of_segments_the_smallest_is_named_that_is_judged_at_all() -> None:
 def test_what_a_gate_sees_is_said_though_it_is_enough() -> None:
     gold = gold_of(*(sample(query_id, "a") for query_id in many(800)))
     of_harm = criteria_of("recall@5", evidence=Evidence.PROVEN_HARM)
-    assert sight_facts(of_harm, gold, []) == [
+    assert said(sight_facts(of_harm, gold, [])) == [
         "gate 'recall@5': 800 questions detect a drop of 11.3 points or more in 4 of 5 runs (10.0 points allowed)"
     ]
     few = gold_of(sample("q1", "a"))
@@ -302,7 +312,7 @@ def test_what_a_gate_sees_is_said_though_it_is_enough() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sizes", "evidence", "said"),
+    ("sizes", "evidence", "sentence"),
     [
         pytest.param({"en": 200, "de": 200}, Evidence.PROVEN_HARM, None, id="large enough"),
         pytest.param(
@@ -327,10 +337,11 @@ def test_what_a_gate_sees_is_said_though_it_is_enough() -> None:
     ],
 )
 def test_segments_too_small_to_prove_their_limit_are_counted(
-    sizes: dict[str, int], evidence: Evidence, said: str | None
+    sizes: dict[str, int], evidence: Evidence, sentence: str | None
 ) -> None:
     gate = criteria_of("recall@5", evidence=evidence).gates[0].model_copy(update={"segments": (BY_LANG,)})
-    assert small_parts(Criteria(name="c.yaml", gates=(gate,), default_k=5), tagged(**sizes)) == said
+    small = small_parts(Criteria(name="c.yaml", gates=(gate,), default_k=5), tagged(**sizes))
+    assert (small and fact_text(small)) == sentence
 
 
 def test_recall_of_many_documents_moves_in_small_steps_and_clusters_count_as_one() -> None:
@@ -363,7 +374,7 @@ def test_with_runs_what_moved_tells_what_can_be_seen() -> None:
         for each in (moved, moved[::-1])
     )
     assert power_facts(criteria, gold, []) == []
-    fact, lost = power_facts(criteria, gold, [decide(criteria.gates[0], now, before)])
+    fact, lost = said(power_facts(criteria, gold, [decide(criteria.gates[0], now, before)]))
     assert fact.startswith("gate 'recall@5': 100 questions detect a drop of 26.8 points or more ")
     assert "assumed" not in fact
     assert lost == "gate 'recall@5': a fifth of 40.0%, 8.0 points, can be lost unseen: a drop of 10.0 points is allowed"
@@ -418,7 +429,8 @@ def test_answers_that_hardly_moved_promise_no_more_than_before_any_run(moved: in
     assert SPREADS[0] < result.evidence.detectable.spread < SPREADS[1]
     criteria = Criteria(name="c.yaml", gates=(gate,), default_k=5)
     gold = gold_of(*(sample(query_id) for query_id in ids))
-    facts = [judged_facts(criteria, gold, each, {"faithfulness": Judge(None, units)}) for each in ([result], [])]
+    judges = {"faithfulness": Judge(None, units)}
+    facts = [said(judged_facts(criteria, gold, each, judges)) for each in ([result], [])]
     assert facts[0] == facts[1]
 
 
@@ -483,7 +495,7 @@ def test_a_gate_that_cannot_see_a_fifth_of_its_value_lost_is_named(
     )
     criteria = criteria_of("recall@5").model_copy(update={"gates": (gate,)})
     gold = gold_of(sample("q1", "a"))
-    facts = power_facts(criteria, gold, [decide(gate, now, now)])
+    facts = said(power_facts(criteria, gold, [decide(gate, now, now)]))
     assert [each for each in facts if "can be lost unseen" in each] == ([fact] if fact else [])
 
 
@@ -550,7 +562,7 @@ HARM = "6 on harm can be proven, from 10 on a low value can"
 )
 def test_what_is_too_few_for_a_proof(metric: str, clusters: list[str | None], facts: list[str]) -> None:
     gold = gold_of(*(sample(f"q{row}", "a", cluster=cluster) for row, cluster in enumerate(clusters)))
-    assert proof_facts(proving(Gate(name="g", metric=parse_metric(metric), **LIMITS)), gold) == facts
+    assert said(proof_facts(proving(Gate(name="g", metric=parse_metric(metric), **LIMITS)), gold)) == facts
 
 
 LIMITS: Any = {"threshold": None, "regression_max": 0.03, "line": None}
@@ -570,7 +582,7 @@ def test_segments_of_too_few_clusters_are_named_where_they_are_judged_at_all() -
         )
     )
     rule = SegmentRule(by=("lang",), threshold=0.5, regression_max=None)
-    found = proof_facts(proving(Gate(name="g", metric=parse_metric("mrr"), segments=(rule,), **LIMITS)), gold)
+    found = said(proof_facts(proving(Gate(name="g", metric=parse_metric("mrr"), segments=(rule,), **LIMITS)), gold))
     assert found == [
         f"gate 'g', 'lang:de': 3 clusters {CLUSTER} {HARM}",
         f"gate 'g', 'lang:en': 8 clusters {CLUSTER} 10 on a low value can",

@@ -40,8 +40,7 @@ from rankgate.errors import RankgateError, bad_input, redacted, shown
 from rankgate.files.git import ignore_beside
 from rankgate.files.writing import write_atomic
 from rankgate.forges.workflows.written import GATE, REPORT, gate_text, report_text, to_do_on_github
-from rankgate.gates.power import sight_text
-from rankgate.gates.sights import counting, planned, small_parts
+from rankgate.gates.sights import Sight, counting, planned, small_parts
 from rankgate.gates.warnings import reading_facts
 from rankgate.metrics.base import Metric
 from rankgate.metrics.estimates import Estimate, best_possible, estimate
@@ -58,6 +57,7 @@ from rankgate.model.wording import count_text
 from rankgate.readers.field_map import FieldMap
 from rankgate.readers.gold_columns import fields_of
 from rankgate.readers.source import STDIN
+from rankgate.renderers.sights import fact_text, sight_text
 
 CRITERIA = "ship-criteria.yaml"
 # As the pages of the docs name what `check -o` writes.
@@ -214,8 +214,7 @@ def _write_criteria(
     first = parse_metric(FIRST_GATES[0][0])
     best = estimate([best_possible(first, sample, DEFAULT_K) for sample in samples], first)
     if best is None:
-        advice = "gate false_evidence_rate or abstained_rate in criteria that you write"
-        raise bad_input(f"names no relevant document, which the first gates need; {advice}", file=gold.name)
+        raise bad_input("names nothing relevant; write gates on false_evidence_rate or abstained_rate", file=gold.name)
     metrics = [parse_metric(name) for name, _ in first_gates(best.value)]
     if run_file and judge:
         _require_answers(run_file, gold, judge)
@@ -256,7 +255,7 @@ def _write_criteria(
     write_atomic(to, text)
     print(f"wrote {redacted(to)}: {text.count('  - name:')} gates over {count_text(len(samples), 'question')}")
     if sees[0] is not None:
-        print(f"{metrics[0].name}: {sight_text(gates[0], sees[0])}")
+        print(f"{metrics[0].name}: {sight_text(Sight(gates[0], sees[0]))}")
     _say_segments(start, to, gold)
     return start
 
@@ -294,7 +293,7 @@ def _say_segments(start: Start, to: str, gold: Gold) -> None:
     if start.tags:
         tags = ", ".join(f"{shown(tag)} ({count} values)" for tag, count in start.tags.items())
         blind = small_parts(load_criteria(to), gold)
-        print(f"gated by segments, too: {tags}{f'; {blind}' if blind else ''}")
+        print(f"gated by segments, too: {tags}{f'; {fact_text(blind)}' if blind else ''}")
     if small := small_segments(gold, start.tags):
         named = ", ".join(f"{shown(name)} ({count})" for name, count in small[:MAX_SMALL])
         more = f" and {len(small) - MAX_SMALL} more" if small[MAX_SMALL:] else ""

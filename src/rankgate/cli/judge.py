@@ -54,6 +54,7 @@ from rankgate.model.wording import count_text, tokens_text
 from rankgate.readers.base import Run
 from rankgate.readers.source import STDIN
 from rankgate.renderers.escape import code
+from rankgate.renderers.sights import fact_text
 
 _MAX_WORKERS = 256  # more is a slip of the finger
 
@@ -175,7 +176,7 @@ def _plan_and_ask(
     sys.stderr.writelines(f"warning: {warning}\n" for warning in warnings_of(job, planned, criteria))
     mark = JudgeMark(planned.judge.short, planned.judge.model)
     human_labels = people_of(criteria, mark, today()) if arguments.dry_run and not arguments.claims_of else {}
-    needs = judged_facts(criteria, to_judge.golds[0], [], human_labels)
+    needs = [fact_text(fact) for fact in judged_facts(criteria, to_judge.golds[0], [], human_labels)]
     first = f"judge {planned.judge.short} ({planned.judge.model}) for {', '.join(names)}"
     if arguments.format == "terminal":
         say([first, *_plan_lines(job, planned), *needs, *(_next(arguments, None) if arguments.dry_run else [])])

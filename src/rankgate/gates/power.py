@@ -17,7 +17,6 @@ from rankgate.metrics.base import widest_change
 from rankgate.metrics.estimates import defined_only, is_rate
 from rankgate.model.gate_result import Detectable, GateResult
 from rankgate.model.values import Evidence, EvidenceState, Verdict
-from rankgate.model.wording import count_text, exact_decimals, harm_word, points_text, size_text
 from rankgate.statistics import power
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 # The usual spread of recall: of one relevant document, and the least, of many.
 _HIT, _MAX_STEPS = 0.43, 0.1
-_DIGITS = 3
 _LARGEST = 1e150  # beyond it squares overflow
 
 
@@ -88,88 +86,11 @@ def measured_power(measurement: Measurement) -> Detectable | None:
     return usual if usual and usual.spread > measured.spread else measured
 
 
-IN_RUNS = " in 4 of 5 runs"  # POWER, in words
-
-
-def blind_spot(gate: Gate, seen: Detectable | None) -> str | None:
-    """What the gate promises to stop and its gold set cannot see, in words; None where it sees, or promises no size.
-
-    Args:
-        gate: that limits a drop.
-        seen: what its gold set can tell from noise; its `margin` is the smallest limit that would be proven safe.
-    """
-    if seen is None or seen.sees or gate.regression_max is None:
-        return None
-    if gate.evidence is not Evidence.PROVEN_SAFE:
-        return None if seen.queries_needed is None else sight_text(gate, seen)
-    unit, harm = gate.metric.unit, harm_word(gate.metric.direction)
-    limit = size_text(gate.regression_max, unit, exact_decimals(gate.regression_max, unit))
-    questions, margin = count_text(seen.queries, "question"), size_text(seen.margin, unit)
-    widest = widest_change(gate.metric)
-    assumed = f" (spread of {seen.spread:.2g} assumed)" if seen.assumed else ""
-    allowing = widest is None or seen.margin <= widest  # more than the range is no limit
-    if seen.queries_needed is None:
-        why = "no number of questions proves that nothing at all was lost"
-        advice = f"; allow a {harm} of {margin}{assumed}" if allowing else assumed
-        return f"{why}{advice}"
-    rarely = f"with {questions} a change without effect is proven safe within {limit} less than 80 % of the time"
-    needed = f"about {rounded(seen.queries_needed)} questions would do"
-    return f"{rarely}; {needed}{f', or allowing {margin}' if allowing else ''}{assumed}"
-
-
-def sight_text(gate: Gate, seen: Detectable) -> str:
-    """The drops that a gate sees over so many questions, what it allows, and if it is blind how many see twice that.
-
-    A drop of exactly what is allowed is a coin toss at best, however many questions there are.
-    """
-    limit, unit = gate.regression_max or 0.0, gate.metric.unit
-    allowed = points_text(limit, unit, exact_decimals(limit, unit))
-    smallest = _smallest(gate, seen)
-    size = f"a {harm_word(gate.metric.direction)} of {smallest} or more{IN_RUNS}" if smallest else _nothing(gate)
-    text = f"{_questions_detect(seen.queries)} {size} ({allowed} allowed)"
-    if seen.queries_needed is not None and not seen.sees:
-        twice = points_text(2 * limit, unit, exact_decimals(2 * limit, unit))
-        text += f"; to detect {twice} take about {rounded(seen.queries_needed)}"
-    return text
-
-
-def sights_text(sights: Sequence[tuple[Gate, Detectable]]) -> str:
-    """The same of several gates over equally many questions; how often stands at the first drop."""
-    parts: list[str] = []
-    runs = IN_RUNS
-    for gate, seen in sights:
-        limit, unit = gate.regression_max or 0.0, gate.metric.unit
-        allowed = points_text(limit, unit, exact_decimals(limit, unit))
-        smallest = _smallest(gate, seen)
-        if smallest:
-            parts.append(f"a {harm_word(gate.metric.direction)} of {gate.name} by {smallest}{runs} ({allowed} allowed)")
-            runs = ""
-        else:
-            parts.append(f"{_nothing(gate)} of {gate.name} ({allowed} allowed)")
-    needed = [seen.queries_needed for _, seen in sights if seen.queries_needed is not None and not seen.sees]
-    more = f"; to detect twice what is allowed take about {rounded(max(needed))}" if needed else ""
-    return f"{_questions_detect(sights[0][1].queries)} {', '.join(parts)}{more}"
-
-
-def _questions_detect(queries: int) -> str:
-    """`30 questions detect`."""
-    return count_text(queries, "question detects", "questions detect")
-
-
-def _smallest(gate: Gate, seen: Detectable) -> str:
-    """The smallest drop that is seen; nothing where none that is possible is."""
-    possible = not is_rate(gate.metric) or seen.detectable <= 1
-    return points_text(seen.detectable, gate.metric.unit) if possible else ""
-
-
-def _nothing(gate: Gate) -> str:
-    return f"no {harm_word(gate.metric.direction)}"
-
-
-def rounded(queries: int) -> str:
-    """To three digits, rounded up: more would pretend to know the spread that well."""
-    step = 10 ** max(0, len(str(queries)) - _DIGITS)
-    return f"{-(-queries // step) * step:,}"
+def is_blind(gate: Gate, seen: Detectable) -> bool:
+    """Whether the gate promises to stop what its gold set cannot see; not where it promises no size."""
+    if seen.sees or gate.regression_max is None:
+        return False
+    return gate.evidence is Evidence.PROVEN_SAFE or seen.queries_needed is not None
 
 
 def leaves_open(result: GateResult) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from rankgate.judge.runs import RunVerdicts
 
 T = TypeVar("T")
+Fact = str | sights.SightFact
 Lists = list[Ranking]
 MAX_PROBLEMS = 1000
 
@@ -53,10 +54,10 @@ class Findings(msgspec.Struct, frozen=True):
     """
 
     problems: list[Problem]
-    facts: list[str]
+    facts: list[Fact]
     read: list[str]
     entries: list[str] = []
-    notes: list[str] = []
+    notes: list[Fact] = []
 
 
 class _Accepted(NamedTuple):
@@ -107,7 +108,7 @@ def validate(inputs: Inputs) -> Findings:
         _attempt(problems, refuse_misfits, criteria, gold)
         covered = accepted.covered(gold, plan) if accepted else None
         _attempt(problems, refuse_lacking, criteria, len(gold.samples), covered)
-    noted = [f"{to_record} is not recorded yet: `rankgate check --record` records and judges it"] if to_record else []
+    noted: list[Fact] = [*_unrecorded(to_record)]
     if gold:
         noted += facts.gold_facts(gold)
         noted += facts.run_facts(gold, rankings, name="the run", scored=scored) if rankings is not None else []
@@ -132,6 +133,12 @@ def validate(inputs: Inputs) -> Findings:
     notes = _judging(problems, criteria, gold, rankings, results, inputs.date) if criteria and gold else []
     notes += sights.sight_facts(criteria, gold, results) if criteria and gold else []
     return Findings(problems, noted, [name for name, value in read.items() if value is not None], entries, notes)
+
+
+def _unrecorded(run: str | None) -> Iterator[str]:
+    """What to do where the criteria name a run that is not there yet."""
+    if run:
+        yield f"{run} is not recorded yet: `rankgate check --record` records and judges it"
 
 
 def _sources(
@@ -182,7 +189,7 @@ def _inputs_facts(problems: list[Problem], criteria: Criteria, gold: Gold | None
 
 def _judging(
     problems: list[Problem], criteria: Criteria, gold: Gold, lists: Lists | None, results: list[GateResult], today: str
-) -> list[str]:
+) -> list[Fact]:
     """What judging the run's answers takes where none is judged yet, and what the gates on them can see."""
     block, plan = criteria.judge, criteria.plan()
     if block is None or RunField.VERDICTS not in plan.needs:
@@ -191,7 +198,7 @@ def _judging(
     from rankgate.judge.runs import plan_of  # noqa: PLC0415 -- as above
 
     people = _attempt(problems, people_of, criteria, None, today) or {}
-    seen = sights.judged_facts(criteria, gold, results, people)
+    seen: list[Fact] = [*sights.judged_facts(criteria, gold, results, people)]
     if not lists:
         return seen
     judging = _attempt(problems, plan_of, block, gold, plan.metrics, lists)
