@@ -101,11 +101,12 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
         base, head, shared = commits.base, commits.head, commits.shared
         if base is None or head is None or shared is None:
             return about
+        run = shared.inputs.run
         queries = query_changes(base.gold, head.gold, base.criteria, head.criteria)
         keys = key_changes(base.criteria, head.criteria) + judge_file_changes(base.criteria, head.criteria, self.trees)
         by_ids = {gate.criteria.match.by for gate in (base, head)} == {By.CHUNK}
         relabelled = queries is not None and bool(queries.relabelled)
-        lists = rankings_of(shared.inputs.run, self.inputs, base.gold) if relabelled and by_ids else None
+        lists = rankings_of(run, self.inputs, base.gold) if relabelled and by_ids else None
         if queries is not None and lists is not None:
             queries = replace(queries, toward=moved_toward(lists, base.gold, head.gold))
         return replace(
@@ -117,7 +118,7 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
             traffic=traffic_changes(base.traffic, head.traffic, named=_names_unread(base, head)),
             gold_supplied=base.supplied,
             values_brought=_brings_values(commits, self.trees),
-            run_brought=_brings_run(shared.inputs.run, self.trees),
+            run_brought=run is not None and not run.is_table and self.trees.brought(run.path) is not None,
             baseline_changed=brought.changed,
             acceptances_changed=log_change(brought, by_run.changes.anchor),
             anchor=brought.anchor and brought.anchor.date,
@@ -243,10 +244,6 @@ def _names_unread(base: Gate, head: Gate) -> bool:
     """Whether the pull request names traffic that was not read, though nothing is lacking at the base."""
     lacking = base.criteria.inputs.traffic is not None and base.traffic is None
     return head.criteria.inputs.traffic is not None and not lacking
-
-
-def _brings_run(run: InputFile | None, trees: Trees) -> bool:
-    return run is not None and not run.is_table and trees.brought(run.path) is not None
 
 
 def _brings_values(commits: Commits, trees: Trees) -> bool:

@@ -322,18 +322,14 @@ def _named(problem: Problem, file: str, line: int | None) -> Problem:
 def _listing(gold: Gold, line: Line) -> str:
     """What one question got: its list, and the answer if there is one."""
     known = json.loads(line.data)
-    rows = [f"{item['rank']:>4}  {_id(item)}{_score(item)}\n" for item in known["topk"]]
+    rows: list[str] = []
+    for item in known["topk"]:
+        chunk_id = on_one_line(str(item.get("chunk_id", item.get("id"))))
+        score = "" if item.get("score") is None else f"  {item['score']:g}"
+        rows.append(f"{item['rank']:>4}  {chunk_id}{score}\n")
     answer = f"answer: {on_one_line(' '.join(known['answer'].split()))}\n" if known.get("answer") else ""
     question = on_one_line(gold.samples[line.query_id].question or "")
     return f"{on_one_line(line.query_id)}: {question}\n" + ("".join(rows) or "  no results\n") + answer
-
-
-def _id(item: Mapping[str, Any]) -> str:
-    return on_one_line(str(item.get("chunk_id", item.get("id"))))
-
-
-def _score(item: Mapping[str, Any]) -> str:
-    return "" if item.get("score") is None else f"  {item['score']:g}"
 
 
 def settings(written: Sequence[str]) -> dict[str, Any]:

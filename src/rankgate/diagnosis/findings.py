@@ -152,7 +152,7 @@ def _counted(case: Case) -> list[Diagnosis]:
     if fates.keys() <= {Cause.FINE}:
         return []
     if len(fates) == 1:
-        text = _of_all(next(iter(fates)), case)
+        text = _those(len(case.worse), case, "", _known(next(iter(fates)), case, _MANY))
     else:
         text = f"of the {len(case.worse):,} questions that got worse {', '.join(_counts(fates, case))}"
     numbers = {"worse": len(case.worse), **{each.value: count for each, count in fates.items()}}
@@ -168,10 +168,6 @@ def _counts(fates: Mapping[Cause, int], case: Case) -> Iterator[str]:
         for count, what in ((rest, words), *lines):
             if count:
                 yield f"{count:,} {what.format(first=first_text(k), **(_ONE if count == 1 else _MANY))}"
-
-
-def _of_all(fate: Cause, case: Case) -> str:
-    return _those(len(case.worse), case, "", _known(fate, case, _MANY))
 
 
 def _known(fate: Cause, case: Case, number: Mapping[str, str]) -> str:

@@ -91,7 +91,7 @@ def given_up(
         beyond = loss / limit if limit else float("inf")
         if metric.name not in by_metric or by_metric[metric.name][0] < beyond:
             by_metric[metric.name] = beyond, one
-    return [each for _, each in sorted(by_metric.values(), key=_beyond, reverse=True)]
+    return [each for _, each in sorted(by_metric.values(), key=lambda counted: counted[0], reverse=True)]
 
 
 def in_steps(losses: Sequence[GivenUp], results: Sequence[GateResult]) -> list[GivenUp]:
@@ -106,7 +106,3 @@ def noted(anchor: ScoredAnchor, counted: Sequence[GivenUp]) -> AnchorMark | None
         return None
     losses = {each.metric: each.loss for each in counted}
     return replace(anchor.mark, steps=anchor.mark.steps + 1, given_up={**anchor.mark.given_up, **losses})
-
-
-def _beyond(counted: tuple[float, GivenUp]) -> float:
-    return counted[0]
