@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.base_ref.baseline import baseline_at, baseline_in
-from rankgate.base_ref.files import Tree, Trees, refuse_stale
+from rankgate.base_ref.files import Tree, Trees, digest_below, digest_of, refuse_stale
 from rankgate.criteria import DEFAULT_PATHS, Criteria, InputFile, find_criteria, load_criteria
 from rankgate.criteria.inputs import Inputs, require_inputs
 from rankgate.criteria.judge_block import JudgeBlock
@@ -19,7 +19,6 @@ from rankgate.criteria.paths import MAX_BYTES
 from rankgate.criteria.traffic import traffic_files
 from rankgate.criteria.waivers import Waivers, load_waivers
 from rankgate.errors import RankgateError, bad_input, option
-from rankgate.files.digests import digest_below, digest_of
 from rankgate.files.git import GitError
 from rankgate.metrics.plugins import known_alone
 from rankgate.model.base_ref import KeyChange

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from rankgate.base_ref.files import Tree
+from rankgate.base_ref.files import Tree, digest_below, digest_of
 from rankgate.baselines import is_remote
 from rankgate.baselines.base import Where
 from rankgate.baselines.stores import copied, remote_memory
@@ -25,7 +25,6 @@ from rankgate.criteria import DEFAULT_PATHS, Criteria, inputs_named, load_criter
 from rankgate.criteria.inputs import Inputs
 from rankgate.criteria.judge_block import KEY_VARIABLE, JudgeBlock
 from rankgate.errors import Problem, RankgateError, bad_input
-from rankgate.files.digests import digest_below, digest_of
 from rankgate.files.environment import CERTIFICATES
 from rankgate.files.git import Repository, repository_around, run_git, said
 from rankgate.forges.base_branch import at_tip, merged
