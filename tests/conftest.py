@@ -44,7 +44,10 @@ VERSIONS = (
     "tests/test_scenarios.py",
 )
 
-SLOWEST = {"test_two_commands.py", "test_demo.py", "test_init.py", "test_per_query.py"}
+SLOWEST = {
+    *(f"test_{name}.py" for name in ("two_commands", "demo", "init", "per_query", "recipes", "rehearsal")),
+    *(f"test_{name}.py" for name in ("install_action", "comment_picture", "recording_objects", "first_run")),
+}
 
 # Nothing depends on how busy the machine is: no example has a deadline, and none is too slow to be made.
 settings.register_profile(
