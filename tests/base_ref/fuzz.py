@@ -38,7 +38,7 @@ from tests.base_ref.story import (
     write,
     write_run,
 )
-from tests.base_ref.test_attacks import ALLOWED, ATTACKS
+from tests.base_ref.test_attacks import ALLOWED, ATTACKS, UNSEEN
 from tests.base_ref.test_legitimate import LEGITIMATE
 from tests.repositories import commit, git
 
@@ -54,11 +54,6 @@ from rankgate.model.values import SEVERITY_ORDER, Verdict, blocks
 
 INPUTS = Inputs(date="2026-01-31")
 LATER = ((), ("q1",), ("q5",), ("q4", "q5"), QUERIES)  # what later runs lose
-UNSEEN = {  # by a work tree, with which we compare
-    "replace the base's commit",
-    "merge main and keep nothing of it",
-    "leave the criteria's folder out of the checkout",
-}
 HARSH = {name: each.act for name, each in ATTACKS.items() if not (each.main or each.flags or name in UNSEEN)}
 SOFT: dict[str, Act] = {
     **{name: each.act for name, each in LEGITIMATE.items() if not (each.main or each.flags)},
