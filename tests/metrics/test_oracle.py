@@ -489,7 +489,7 @@ Named = Callable[["oracle.Question", Sequence["oracle.Item"]], list[str]]
 
 
 @pytest.mark.parametrize(("how", "named"), WAYS)
-@examples
+@settings(examples, max_examples=15)  # each with every metric of lists, by five ways
 @given(question=QUESTIONS, line=LINES)
 def test_matching_agrees_with_the_slow_implementation(
     how: Matching, named: Named, question: "oracle.Question", line: "oracle.Line"
