@@ -12,13 +12,16 @@ import signal
 from collections.abc import Generator
 from contextlib import chdir, redirect_stdout
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
 from tests import children
 
 from rankgate.cli import main
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 ROOT = Path(__file__).resolve().parent.parent
 TERMINAL = ("FORCE_COLOR", "CLICOLOR_FORCE", "COLUMNS")
@@ -175,6 +178,17 @@ def browser() -> str:
     if found is None:
         lacking(f"needs a browser: none of {', '.join(names)} is installed")
     return found
+
+
+@pytest.fixture(scope="module")
+def chromium(browser: str) -> Generator[Browser]:
+    """That browser, opened once for a file."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        yield opened
+        opened.close()
 
 
 @pytest.fixture(scope="session")

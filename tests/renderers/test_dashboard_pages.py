@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect
 from tests.renderers.dashboards.memories import record, sha
 
 from rankgate.metrics.names import parse_metrics
@@ -52,14 +52,6 @@ def dashboard(count: int, text: str = "main") -> Dashboard:
     )
     found = replace(found, unscored=[text], questions=Questions(ids=ids, columns=columns, depths=depths, more=1))
     return Dashboard(date=TODAY, repository="https://git.example/acme/search", sets=(found,))
-
-
-@pytest.fixture(scope="module")
-def chromium(browser: str) -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 def noted(page: Page, own: str) -> list[str]:

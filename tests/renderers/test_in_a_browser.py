@@ -2,12 +2,11 @@
 
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 sys.path.append(str(Path(__file__).parents[2] / "scripts"))
 
@@ -47,11 +46,8 @@ def measured_page(markdown: str, stylesheet: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def window(browser: str) -> Iterator[Page]:
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-        yield opened.new_page(viewport={"width": 860, "height": 1200})
-        opened.close()
+def window(chromium: Browser) -> Page:
+    return chromium.new_page(viewport={"width": 860, "height": 1200})
 
 
 def laid_out(window: Page, node_modules: Path, markdown: str) -> dict[str, Any]:

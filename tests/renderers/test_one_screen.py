@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 from tests.gate_rows import changed
 from tests.renderers.page import Page as Parsed
 from tests.renderers.reports import ENGLISH, HOLDS, LATENCY, NOT_JUDGED, RECALL, REPORT
@@ -124,18 +123,13 @@ HOSTILE_ONES = {name for name in REPORTS if "hostile" in name}  # whose names ar
 
 
 @pytest.fixture(scope="module")
-def sheet(browser: str, node_modules: Path) -> Iterator[Page]:
+def sheet(chromium: Browser, node_modules: Path) -> Page:
     """A page with GitHub's stylesheet, which comments are laid into."""
     css = (node_modules / "github-markdown-css" / "github-markdown-light.css").read_text(encoding="utf-8")
     own = "body { margin: 0 } .markdown-body { box-sizing: border-box; padding: 24px; font-size: 14px }"
-    with sync_playwright() as playwright:
-        opened: Browser = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-        page = opened.new_page()
-        page.set_content(
-            f"<!doctype html><meta charset='utf-8'><style>{css}{own}</style><article class='markdown-body'>"
-        )
-        yield page
-        opened.close()
+    page = chromium.new_page()
+    page.set_content(f"<!doctype html><meta charset='utf-8'><style>{css}{own}</style><article class='markdown-body'>")
+    return page
 
 
 def lay(sheet: Page, comment: str, width: int) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 from tests.renderers.pages.exhibits import details_of, question_of
 from tests.renderers.pages.test_report_in_a_browser import HOSTILE, Seen, axe, sheets
 from tests.renderers.reports import MOVE, RECALL, REPORT
@@ -24,14 +24,6 @@ from rankgate.renderers.pages.questions import page_questions
 from rankgate.renderers.pages.report import LIMITS, render_report
 
 LANGUAGES = ("en", "zh", "es")
-
-
-@pytest.fixture(scope="module")
-def opened(browser: str) -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
 
 
 def questions(count: int) -> list[Question]:
@@ -75,8 +67,8 @@ def status(page: Page) -> str:
     return page.locator("#shown").inner_text()
 
 
-def test_every_question_is_listed_ten_at_a_time_the_worst_first(opened: Browser, page_of_120: Path) -> None:
-    with Seen(opened, page_of_120) as seen:
+def test_every_question_is_listed_ten_at_a_time_the_worst_first(chromium: Browser, page_of_120: Path) -> None:
+    with Seen(chromium, page_of_120) as seen:
         page = seen.page
         listed = shown(page)
         assert (len(listed), listed[:2], status(page)) == (10, ["q1", "q4"], "1 to 10 of 120 questions")
@@ -97,8 +89,10 @@ def test_every_question_is_listed_ten_at_a_time_the_worst_first(opened: Browser,
         assert seen.said == []
 
 
-def test_segments_that_the_menu_has_no_room_for_are_counted_and_found_by_name(opened: Browser, tmp_path: Path) -> None:
-    with Seen(opened, written(tmp_path, *questions(250))) as seen:
+def test_segments_that_the_menu_has_no_room_for_are_counted_and_found_by_name(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    with Seen(chromium, written(tmp_path, *questions(250))) as seen:
         options = seen.page.locator("select[name=tag] option")
         assert options.count() == 1 + 200 + 1
         assert options.last.inner_text() == "53 rarer segments: find them by their name"
@@ -107,8 +101,8 @@ def test_segments_that_the_menu_has_no_room_for_are_counted_and_found_by_name(op
         expect(seen.page.locator("#shown")).to_have_text("1 question, of 250")
 
 
-def test_filters_stand_in_the_address_and_back_undoes_them(opened: Browser, page_of_120: Path) -> None:
-    with Seen(opened, page_of_120) as seen:
+def test_filters_stand_in_the_address_and_back_undoes_them(chromium: Browser, page_of_120: Path) -> None:
+    with Seen(chromium, page_of_120) as seen:
         page = seen.page
         page.locator("select[name=tag]").select_option(label="lang:zh (40)")
         assert status(page) == "1 to 10 of 40 questions, of 120"
@@ -125,7 +119,7 @@ def test_filters_stand_in_the_address_and_back_undoes_them(opened: Browser, page
         expect(page.locator("#shown")).to_have_text("1 question, of 120")
         assert page.get_by_role("searchbox").input_value() == "REFUNDED senor 112"
         assert page.locator("select[name=tag]").input_value() == "lang:zh"
-    with Seen(opened, page_of_120) as again:
+    with Seen(chromium, page_of_120) as again:
         again.page.goto(address)
         again.page.reload()
         assert status(again.page) == "1 question, of 120"
@@ -140,15 +134,15 @@ def test_filters_stand_in_the_address_and_back_undoes_them(opened: Browser, page
         pytest.param("id", ["q0", "q1"], id="by id"),
     ],
 )
-def test_the_order_stands_in_the_address(order: str, first: list[str], opened: Browser, page_of_120: Path) -> None:
-    with Seen(opened, page_of_120) as seen:
+def test_the_order_stands_in_the_address(order: str, first: list[str], chromium: Browser, page_of_120: Path) -> None:
+    with Seen(chromium, page_of_120) as seen:
         seen.page.goto(f"{page_of_120.as_uri()}#sort={order}")
         assert shown(seen.page)[:2] == first
         assert seen.page.locator("select[name=sort]").input_value() == order
 
 
-def test_what_losses_share_is_a_link_to_exactly_them(opened: Browser, page_of_120: Path) -> None:
-    with Seen(opened, page_of_120) as seen:
+def test_what_losses_share_is_a_link_to_exactly_them(chromium: Browser, page_of_120: Path) -> None:
+    with Seen(chromium, page_of_120) as seen:
         page = seen.page
         page.locator(".shared summary").click()
         said = " ".join(page.locator(".shared").inner_text().split())
@@ -164,8 +158,8 @@ def test_what_losses_share_is_a_link_to_exactly_them(opened: Browser, page_of_12
 
 
 @pytest.mark.parametrize("hash_", ["#tag=unknown", "#cause=unknown", "#way=unknown", "#word=unknown", "#text=zzz"])
-def test_an_address_that_fits_no_question_says_so(hash_: str, opened: Browser, page_of_120: Path) -> None:
-    with Seen(opened, page_of_120) as seen:
+def test_an_address_that_fits_no_question_says_so(hash_: str, chromium: Browser, page_of_120: Path) -> None:
+    with Seen(chromium, page_of_120) as seen:
         seen.page.goto(page_of_120.as_uri() + hash_)
         assert (shown(seen.page), status(seen.page), seen.said) == ([], "0 questions, of 120", [])
 
@@ -173,15 +167,15 @@ def test_an_address_that_fits_no_question_says_so(hash_: str, opened: Browser, p
 @pytest.mark.parametrize(
     "hash_", ["#page=999", "#page=-3", "#page=x", "#%", "#=&=&", "#constructor=1&__proto__=2", "#q"]
 )
-def test_an_address_that_makes_no_sense_shows_the_list(hash_: str, opened: Browser, page_of_120: Path) -> None:
-    with Seen(opened, page_of_120) as seen:
+def test_an_address_that_makes_no_sense_shows_the_list(hash_: str, chromium: Browser, page_of_120: Path) -> None:
+    with Seen(chromium, page_of_120) as seen:
         seen.page.goto(page_of_120.as_uri() + hash_)
         assert shown(seen.page)
         assert seen.said == []
 
 
-def test_links_to_sections_leave_the_list_as_it_is(opened: Browser, page_of_120: Path) -> None:
-    with Seen(opened, page_of_120) as seen:
+def test_links_to_sections_leave_the_list_as_it_is(chromium: Browser, page_of_120: Path) -> None:
+    with Seen(chromium, page_of_120) as seen:
         page = seen.page
         page.locator("select[name=tag]").select_option("lang:es")
         page.get_by_role("link", name="What was compared").click()
@@ -203,7 +197,7 @@ HOSTILE_IDS = [
 ]
 
 
-def test_every_question_has_a_link_of_its_own_whatever_its_id(opened: Browser, tmp_path: Path) -> None:
+def test_every_question_has_a_link_of_its_own_whatever_its_id(chromium: Browser, tmp_path: Path) -> None:
     listed = [question_of(each, Cause.GONE, 1.0, number / 100) for number, each in enumerate(HOSTILE_IDS)]
     filler = [question_of(f"filler {number}", Cause.GONE, 1.0, 0.0) for number in range(20)]
     page_file = written(tmp_path, *listed, *filler)
@@ -212,7 +206,7 @@ def test_every_question_has_a_link_of_its_own_whatever_its_id(opened: Browser, t
         for each in page_questions(details_of(*listed, *filler), REPORT).head["id"]
         if not each.startswith("filler")
     ]
-    with Seen(opened, page_file) as seen:
+    with Seen(chromium, page_file) as seen:
         page = seen.page
         for raw, name in zip(HOSTILE_IDS, names, strict=True):
             wanted = {quote(raw, safe=""), quote(name, safe="")} if len(raw) < 300 else {quote(name, safe="")}
@@ -236,14 +230,14 @@ def test_every_question_has_a_link_of_its_own_whatever_its_id(opened: Browser, t
         assert seen.said == []
 
 
-def test_an_id_that_no_question_has_is_named(opened: Browser, page_of_120: Path) -> None:
-    with Seen(opened, page_of_120) as seen:
+def test_an_id_that_no_question_has_is_named(chromium: Browser, page_of_120: Path) -> None:
+    with Seen(chromium, page_of_120) as seen:
         seen.page.goto(f"{page_of_120.as_uri()}#q=q999")
         assert status(seen.page) == "No question has the id q999. 1 to 10 of 120 questions"
 
 
-def test_the_keyboard_finds_a_question_and_opens_it(opened: Browser, page_of_120: Path) -> None:
-    with Seen(opened, page_of_120) as seen:
+def test_the_keyboard_finds_a_question_and_opens_it(chromium: Browser, page_of_120: Path) -> None:
+    with Seen(chromium, page_of_120) as seen:
         page = seen.page
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.textContent") == "Skip to content"
@@ -261,7 +255,7 @@ def test_the_keyboard_finds_a_question_and_opens_it(opened: Browser, page_of_120
 
 
 def test_both_lists_stand_side_by_side_and_say_what_left_what_came_and_what_moved(
-    opened: Browser, tmp_path: Path
+    chromium: Browser, tmp_path: Path
 ) -> None:
     def listed(*names: str) -> tuple[Listed, ...]:
         return tuple(Listed(id=name, gain={"right": 2.0, "deep": 1.0, "wrong": 0.0}.get(name)) for name in names)
@@ -282,7 +276,7 @@ def test_both_lists_stand_side_by_side_and_say_what_left_what_came_and_what_move
         "deep": "line one\nline two",
     }
     page_file = written(tmp_path, question, texts=(before, {"new": "بورغ", "stays": "other words now"}))
-    with Seen(opened, page_file, viewport={"width": 1440, "height": 900}) as seen:
+    with Seen(chromium, page_file, viewport={"width": 1440, "height": 900}) as seen:
         page = seen.page
         unfold(page)
         sides = page.locator("#misses .ranking")
@@ -322,10 +316,10 @@ def test_both_lists_stand_side_by_side_and_say_what_left_what_came_and_what_move
 LONG = "corpus/2026-01/handbook_for_drivers/chapter-12/section-4.3/paragraph-17#chunk-0042"
 
 
-def test_a_long_id_keeps_its_end_in_sight_and_is_whole_to_copy_and_on_focus(opened: Browser, tmp_path: Path) -> None:
+def test_a_long_id_keeps_its_end_in_sight_and_is_whole_to_copy_and_on_focus(chromium: Browser, tmp_path: Path) -> None:
     question = question_of("q", Cause.GONE, 1.0, 0.0)
     question = replace(question, now=(Listed(id=LONG, gain=None),), before=())
-    with Seen(opened, written(tmp_path, question), viewport={"width": 390, "height": 800}) as seen:
+    with Seen(chromium, written(tmp_path, question), viewport={"width": 390, "height": 800}) as seen:
         page = seen.page
         unfold(page)
         name = page.locator("#misses .ranking .name")
@@ -344,12 +338,12 @@ def test_a_long_id_keeps_its_end_in_sight_and_is_whole_to_copy_and_on_focus(open
         assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
-def test_hostile_passages_are_only_text(opened: Browser, tmp_path: Path) -> None:
+def test_hostile_passages_are_only_text(chromium: Browser, tmp_path: Path) -> None:
     texts = {f"d{number}": f"{text} word" for number, text in enumerate([*HOSTILE, "\ud800", "y" * 1_000_000])}
     listed = tuple(Listed(id=each, gain=1.0) for each in texts)
     made = replace(question_of("q", Cause.GONE, 1.0, 0.0), question="<b>word</b>", now=listed, before=listed)
     page_file = written(tmp_path, made, texts=(texts, texts))
-    with Seen(opened, page_file, bypass_csp=True, viewport={"width": 390, "height": 800}) as seen:
+    with Seen(chromium, page_file, bypass_csp=True, viewport={"width": 390, "height": 800}) as seen:
         page = seen.page
         unfold(page)
         assert page.locator("#misses .passage").count() == 2 * len(texts)
@@ -385,7 +379,7 @@ VOCABULARY = ["refund", "Zürich", "zurich", "ПЛАТЁЖ", "платеж", "�
 VOCABULARY += ["straße", "STRASSE", "x_y", "lang:zh", "naïve", "e", "ﬁne", "가나", "가", "हिन्दी", "\uff30\uff21\uff39"]
 
 
-def test_the_search_finds_what_a_slow_search_finds(opened: Browser, tmp_path: Path) -> None:
+def test_the_search_finds_what_a_slow_search_finds(chromium: Browser, tmp_path: Path) -> None:
     chance = random.Random(1)  # noqa: S311 -- a test's data
     listed = []
     for number in range(40):
@@ -415,7 +409,7 @@ def test_the_search_finds_what_a_slow_search_finds(opened: Browser, tmp_path: Pa
             next.click();
         }
     })"""
-    with Seen(opened, written(tmp_path, *listed)) as seen:
+    with Seen(chromium, written(tmp_path, *listed)) as seen:
         found = seen.page.evaluate(search, wanted)
         assert seen.said == []
     assert [sorted(each) for each in found] == [sorted(slow_search(listed, each)) for each in wanted]
@@ -423,17 +417,17 @@ def test_the_search_finds_what_a_slow_search_finds(opened: Browser, tmp_path: Pa
     assert not all(len(each) == len(listed) for each in found)
 
 
-def test_labels_of_the_page_are_not_searched(opened: Browser, page_of_120: Path) -> None:
-    with Seen(opened, page_of_120) as seen:
+def test_labels_of_the_page_are_not_searched(chromium: Browser, page_of_120: Path) -> None:
+    with Seen(chromium, page_of_120) as seen:
         for word in ("gone", "rank", "both", "right"):
             seen.page.goto(f"{page_of_120.as_uri()}#text={word}")
             assert shown(seen.page) == [], word
 
 
 def test_axe_core_finds_nothing_in_the_list_open_closed_and_filtered(
-    opened: Browser, page_of_120: Path, node_modules: Path
+    chromium: Browser, page_of_120: Path, node_modules: Path
 ) -> None:
-    with Seen(opened, page_of_120, bypass_csp=True) as seen:
+    with Seen(chromium, page_of_120, bypass_csp=True) as seen:
         page = seen.page
         for hash_ in ("#tag=lang:zh&way=worse", "#q=q1", "#text=nothing"):
             for width, scheme in ((1440, "light"), (390, "dark")):
@@ -444,7 +438,7 @@ def test_axe_core_finds_nothing_in_the_list_open_closed_and_filtered(
 
 
 def test_paper_of_the_largest_report_is_at_most_four_sheets_with_the_worst_questions(
-    opened: Browser, tmp_path: Path
+    chromium: Browser, tmp_path: Path
 ) -> None:
     listed = [replace(each, question="a long question " * 25) for each in questions(1000)]
     gates = [replace(RECALL, segment=f"lang:{number}", meaning="long " * 50) for number in range(LIMITS.numbers)]
@@ -452,7 +446,7 @@ def test_paper_of_the_largest_report_is_at_most_four_sheets_with_the_worst_quest
     report = with_keys(REPORT, gates=gates, details=details_of(*listed), notes=["a note " * 40] * 5, misses=moves)
     page_file = tmp_path / "report.html"
     page_file.write_text(render_report(report), encoding="utf-8")
-    with Seen(opened, page_file) as seen:
+    with Seen(chromium, page_file) as seen:
         page = seen.page
         assert 2 <= sheets(page) <= 4
         page.emulate_media(media="print")
@@ -462,9 +456,9 @@ def test_paper_of_the_largest_report_is_at_most_four_sheets_with_the_worst_quest
         assert seen.said == []
 
 
-def test_a_page_of_five_thousand_holds_every_question(opened: Browser, tmp_path: Path) -> None:
+def test_a_page_of_five_thousand_holds_every_question(chromium: Browser, tmp_path: Path) -> None:
     page_file = written(tmp_path, *questions(5000))
-    with Seen(opened, page_file) as seen:
+    with Seen(chromium, page_file) as seen:
         page = seen.page
         assert status(page) == "1 to 10 of 5,000 questions"
         assert page.locator("#misses > .miss").count() == 10
@@ -478,8 +472,10 @@ def test_a_page_of_five_thousand_holds_every_question(opened: Browser, tmp_path:
         assert (seen.said, len(seen.asked)) == ([], 1)
 
 
-def test_a_browser_that_cannot_open_blocks_says_so_and_lists_the_questions(opened: Browser, page_of_120: Path) -> None:
-    with Seen(opened, page_of_120) as seen:
+def test_a_browser_that_cannot_open_blocks_says_so_and_lists_the_questions(
+    chromium: Browser, page_of_120: Path
+) -> None:
+    with Seen(chromium, page_of_120) as seen:
         page = seen.page
         page.add_init_script("delete window.DecompressionStream; delete Intl.Segmenter;")
         page.reload()

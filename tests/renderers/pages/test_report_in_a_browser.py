@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 from tests.scenario_calls import CHECKS, make_page
 
 from rankgate.cli import main
@@ -21,14 +20,6 @@ TELLING = ("trend", "not_judged", "one_language", "waiver")
 # On a narrow screen: numbers in sight without a label beside them, or beyond the edge.
 UNLABELLED = """[...document.querySelectorAll('td')].filter((cell) => cell.checkVisibility() &&
   (!cell.dataset.label || cell.getBoundingClientRect().right > innerWidth)).map((cell) => cell.outerHTML)"""
-
-
-@pytest.fixture(scope="module")
-def opened(browser: str) -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
 
 
 class Pages(dict[str, Path]):
@@ -88,9 +79,9 @@ def sheets(page: Page) -> int:
 
 @pytest.mark.parametrize("name", CHECKS)
 def test_a_page_loads_nothing_says_nothing_fits_a_phone_and_is_four_sheets_at_most(
-    name: str, opened: Browser, pages: Pages, node_modules: Path
+    name: str, chromium: Browser, pages: Pages, node_modules: Path
 ) -> None:
-    with Seen(opened, pages[name], viewport={"width": 390, "height": 800}) as seen:
+    with Seen(chromium, pages[name], viewport={"width": 390, "height": 800}) as seen:
         page = seen.page
         assert page.evaluate("document.documentElement.scrollWidth") == 390
         assert page.evaluate(UNLABELLED) == []
@@ -102,15 +93,15 @@ def test_a_page_loads_nothing_says_nothing_fits_a_phone_and_is_four_sheets_at_mo
         assert 1 <= sheets(page) <= 4
 
 
-def test_axe_core_finds_nothing_with_everything_open(opened: Browser, pages: Pages, node_modules: Path) -> None:
-    with Seen(opened, pages["one_language"], bypass_csp=True) as seen:
+def test_axe_core_finds_nothing_with_everything_open(chromium: Browser, pages: Pages, node_modules: Path) -> None:
+    with Seen(chromium, pages["one_language"], bypass_csp=True) as seen:
         seen.page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
         expect(seen.page.locator("#misses .rankings")).to_have_count(seen.page.locator("#misses > .miss").count())
         assert axe(seen.page, node_modules) == []
 
 
-def test_headings_go_down_one_level_at_a_time(opened: Browser, pages: Pages) -> None:
-    with Seen(opened, pages["trend"]) as seen:
+def test_headings_go_down_one_level_at_a_time(chromium: Browser, pages: Pages) -> None:
+    with Seen(chromium, pages["trend"]) as seen:
         levels = seen.page.evaluate("[...document.querySelectorAll('h1,h2,h3,h4')].map((each) => +each.tagName[1])")
         assert levels[0] == 1
         assert levels.count(1) == 1
@@ -118,9 +109,9 @@ def test_headings_go_down_one_level_at_a_time(opened: Browser, pages: Pages) -> 
 
 
 def test_without_scripts_the_page_says_where_the_questions_are_and_nothing_pretends_to_work(
-    opened: Browser, pages: Pages
+    chromium: Browser, pages: Pages
 ) -> None:
-    with Seen(opened, pages["fail"], java_script_enabled=False) as seen:
+    with Seen(chromium, pages["fail"], java_script_enabled=False) as seen:
         assert "rankgate explain" in seen.page.locator("noscript").inner_text()
         assert not seen.page.locator("#filters").is_visible()
         assert not seen.page.locator(".copy:visible").count()
@@ -128,8 +119,8 @@ def test_without_scripts_the_page_says_where_the_questions_are_and_nothing_prete
         assert seen.page.locator(".misses.paper > .miss").first.is_visible()
 
 
-def test_the_next_command_is_copied(opened: Browser, pages: Pages) -> None:
-    with Seen(opened, pages["fail"], permissions=["clipboard-read", "clipboard-write"]) as seen:
+def test_the_next_command_is_copied(chromium: Browser, pages: Pages) -> None:
+    with Seen(chromium, pages["fail"], permissions=["clipboard-read", "clipboard-write"]) as seen:
         line = seen.page.locator(".verdict .line").inner_text()
         seen.page.locator(".verdict .copy").click()
         expect(seen.page.locator("#copied")).to_have_text("Copied")
@@ -137,8 +128,8 @@ def test_the_next_command_is_copied(opened: Browser, pages: Pages) -> None:
         assert line.startswith("rankgate explain ")
 
 
-def test_paper_has_the_worst_questions_and_nothing_to_press(opened: Browser, pages: Pages) -> None:
-    with Seen(opened, pages["fail"]) as seen:
+def test_paper_has_the_worst_questions_and_nothing_to_press(chromium: Browser, pages: Pages) -> None:
+    with Seen(chromium, pages["fail"]) as seen:
         page = seen.page
         page.emulate_media(media="print")
         assert page.locator(".misses.paper > .miss .question").all_inner_texts() == [
@@ -149,17 +140,17 @@ def test_paper_has_the_worst_questions_and_nothing_to_press(opened: Browser, pag
         assert seen.said == []
 
 
-def test_paper_is_white_whatever_the_screen_is(opened: Browser, pages: Pages) -> None:
-    with Seen(opened, pages["fail"], color_scheme="dark") as seen:
+def test_paper_is_white_whatever_the_screen_is(chromium: Browser, pages: Pages) -> None:
+    with Seen(chromium, pages["fail"], color_scheme="dark") as seen:
         background = "getComputedStyle(document.body).backgroundColor"
         assert seen.page.evaluate(background) == "rgb(15, 18, 22)"
         seen.page.emulate_media(media="print", color_scheme="dark")
         assert seen.page.evaluate(background) == "rgb(255, 255, 255)"
 
 
-def test_no_table_is_cut_on_paper(opened: Browser, pages: Pages) -> None:
+def test_no_table_is_cut_on_paper(chromium: Browser, pages: Pages) -> None:
     """A4 at 96 dots an inch, less the usual margins."""
-    with Seen(opened, pages["one_language"], viewport={"width": 720, "height": 1000}) as seen:
+    with Seen(chromium, pages["one_language"], viewport={"width": 720, "height": 1000}) as seen:
         seen.page.emulate_media(media="print")
         assert seen.page.evaluate("document.documentElement.scrollWidth") <= 720
 
@@ -196,12 +187,12 @@ def compared(folder: Path, segments: int, *, text: str = "") -> Path:
     return folder / "diff.html"
 
 
-def fits(opened: Browser, page: Path, node_modules: Path, examined: int = 2) -> str:
+def fits(chromium: Browser, page: Path, node_modules: Path, examined: int = 2) -> str:
     """The text of a page that asks for nothing, says nothing, fits every width and has no finding of axe-core.
 
     Long pages are `examined` by axe-core in the first few looks.
     """
-    with Seen(opened, page, bypass_csp=True) as seen:
+    with Seen(chromium, page, bypass_csp=True) as seen:
         for place, (width, scheme) in enumerate(LOOKS):
             seen.page.set_viewport_size({"width": width, "height": 900})
             seen.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
@@ -214,9 +205,9 @@ def fits(opened: Browser, page: Path, node_modules: Path, examined: int = 2) -> 
 
 @pytest.mark.parametrize("segments", [1, 60])
 def test_two_runs_compared_have_a_page_without_a_verdict(
-    segments: int, opened: Browser, tmp_path: Path, node_modules: Path
+    segments: int, chromium: Browser, tmp_path: Path, node_modules: Path
 ) -> None:
-    text = fits(opened, compared(tmp_path, segments), node_modules)
+    text = fits(chromium, compared(tmp_path, segments), node_modules)
     assert text.partition("\n")[0] == "Skip to content"
     assert "B against A: recall@5 " in text
     assert f"name_{segments - 1:02}" in text
@@ -224,26 +215,26 @@ def test_two_runs_compared_have_a_page_without_a_verdict(
     assert not set(text.split()) & {"PASS", "WARN", "FAIL", "Gates"}
 
 
-def test_two_runs_compared_with_hostile_names(opened: Browser, tmp_path: Path, node_modules: Path) -> None:
-    text = fits(opened, compared(tmp_path, 2 * len(HOSTILE), text=HOSTILE[0]), node_modules)
+def test_two_runs_compared_with_hostile_names(chromium: Browser, tmp_path: Path, node_modules: Path) -> None:
+    text = fits(chromium, compared(tmp_path, 2 * len(HOSTILE), text=HOSTILE[0]), node_modules)
     assert "hacked = 1" in text
     assert "\u202e" not in text
 
 
 @pytest.mark.parametrize("name", ["cranfield"])
-def test_runs_of_real_collections_compared(name: str, opened: Browser, tmp_path: Path, node_modules: Path) -> None:
+def test_runs_of_real_collections_compared(name: str, chromium: Browser, tmp_path: Path, node_modules: Path) -> None:
     data = next(iter(sorted(Path(__file__).resolve().parents[4].glob(f"*/data/{name}"))), None)
     if data is None:
         pytest.skip(f"the collection {name} is not at hand")
     page = tmp_path / "diff.html"
     runs = [str(data / "runs" / f"{run}.jsonl") for run in ("bm25", "bm25_trunc30")]
     assert main(["compare", *runs, "--gold", str(data / "gold.jsonl"), "-o", str(page)]) == 0
-    assert "questions worse" in fits(opened, page, node_modules, examined=1)
+    assert "questions worse" in fits(chromium, page, node_modules, examined=1)
 
 
 @pytest.mark.parametrize("bypass_csp", [pytest.param(False, id="with our policy"), pytest.param(True, id="without it")])
 def test_hostile_text_in_every_field_of_gold_and_run_is_only_text(
-    opened: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, bypass_csp: bool
+    chromium: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, bypass_csp: bool
 ) -> None:
     monkeypatch.chdir(tmp_path)
     gold, before, after = [], [], []
@@ -273,7 +264,7 @@ def test_hostile_text_in_every_field_of_gold_and_run_is_only_text(
     inputs = ["--gold", "gold.jsonl", "--run", "after.jsonl", "--baseline", "before.jsonl"]
     assert main(["check", *inputs, "-o", "report.html"]) == 1
     page = tmp_path / "report.html"
-    with Seen(opened, page, bypass_csp=bypass_csp, viewport={"width": 390, "height": 800}) as seen:
+    with Seen(chromium, page, bypass_csp=bypass_csp, viewport={"width": 390, "height": 800}) as seen:
         seen.page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
         expect(seen.page.locator("#misses .rankings")).to_have_count(seen.page.locator("#misses > .miss").count())
         assert seen.page.evaluate("window.hacked") is None

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, expect
 from tests.renderers.pages.test_report_in_a_browser import HOSTILE, Seen, axe
 
 from rankgate.collecting.traffic_sheets import head_of, read_sheet, rows_of
@@ -17,14 +15,6 @@ from rankgate.renderers.pages.sheet import render_sheet
 
 SHEET = TrafficSheet(n=2, run="0123456789abcdef", baseline="fedcba9876543210")
 HEAD = head_of(SHEET)
-
-
-@pytest.fixture(scope="module")
-def opened(browser: str) -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
 
 
 def written(folder: Path, text: str = "how long?") -> Path:
@@ -45,8 +35,8 @@ def written(folder: Path, text: str = "how long?") -> Path:
     return page
 
 
-def test_a_sheet_is_labelled_by_keys_and_leaves_as_the_sheet(opened: Browser, tmp_path: Path) -> None:
-    with Seen(opened, written(tmp_path)) as seen:
+def test_a_sheet_is_labelled_by_keys_and_leaves_as_the_sheet(chromium: Browser, tmp_path: Path) -> None:
+    with Seen(chromium, written(tmp_path)) as seen:
         page = seen.page
         lists = page.locator(".list")
         assert [each.is_visible() for each in lists.all()] == [False] * 4
@@ -79,15 +69,15 @@ def test_a_sheet_is_labelled_by_keys_and_leaves_as_the_sheet(opened: Browser, tm
     assert all("list" not in row for row in rows)
 
 
-def test_it_is_accessible(opened: Browser, node_modules: Path, tmp_path: Path) -> None:
-    with Seen(opened, written(tmp_path), bypass_csp=True) as seen:
+def test_it_is_accessible(chromium: Browser, node_modules: Path, tmp_path: Path) -> None:
+    with Seen(chromium, written(tmp_path), bypass_csp=True) as seen:
         seen.page.keyboard.press("j")
         seen.page.keyboard.press("1")
         assert axe(seen.page, node_modules) == []
 
 
-def test_nothing_of_the_texts_acts(opened: Browser, tmp_path: Path) -> None:
-    with Seen(opened, written(tmp_path, " ".join(HOSTILE))) as seen:
+def test_nothing_of_the_texts_acts(chromium: Browser, tmp_path: Path) -> None:
+    with Seen(chromium, written(tmp_path, " ".join(HOSTILE))) as seen:
         assert seen.page.locator("#content > h2").count() == 2
         assert seen.page.locator("#content > .document").count() == 4
         assert seen.page.evaluate("window.hacked") is None
