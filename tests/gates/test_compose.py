@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 from tests.gate_rows import changed, gate_result
 from tests.gates.deciding import decide
+from tests.gates.test_decide import scores
 from tests.report_keys import report_from
 from tests.rows import each_row
 
@@ -20,7 +21,7 @@ from rankgate.criteria.waivers import Waivers
 from rankgate.diagnosis.gold_changes import queries_fingerprint
 from rankgate.errors import Problem, ProblemKind
 from rankgate.gates.compose import MAX_IDS, compose
-from rankgate.gates.conclude import with_conclusion
+from rankgate.gates.conclude import empties_of, with_conclusion
 from rankgate.gates.evaluation import Case, Evaluation
 from rankgate.gates.not_judged import ISSUES, internal_error, not_judged
 from rankgate.gates.results import changes_of
@@ -35,6 +36,7 @@ from rankgate.model.gate_result import GateResult
 from rankgate.model.lineage import GoldChanges, GoldMark
 from rankgate.model.report import BaselineSource, Diagnosis, Moved, Provenance, Queries, Report, Source
 from rankgate.model.report_text import decode_report, encode_report
+from rankgate.model.scores import RankSummary
 from rankgate.model.values import (
     Direction,
     EvidenceState,
@@ -326,6 +328,14 @@ def test_metrics_of_both_runs_with_what_was_left_out() -> None:
 def test_the_first_of_empty_lists_is_that_which_had_most() -> None:
     found = composed({**without("q2"), "q1": "", "q3": ""}, ACCEPTED).measured.empties
     assert found == Empties(empty=3, total=3, absent=1, first="q3", before=3)
+
+
+def test_values_without_lists_are_no_empty_lists() -> None:
+    gold = Gold(samples={"q0": Sample(query_id="q0", gains={"a": 1.0})}, name="gold", format="python")
+    of_values, absent = scores([0.5]), scores([0.0], missing=[0])
+    of_table = replace(of_values, rank_summaries={"q0": RankSummary((None,), None, 5, ())})
+    assert [empties_of(gold, each, None) for each in (of_values, of_table)] == [None, None]
+    assert empties_of(gold, absent, None) == Empties(empty=1, total=1, absent=1, first="q0")
 
 
 @pytest.mark.parametrize("confidence", [0.95, 0.8])

@@ -95,14 +95,16 @@ def test_a_better_system_whose_documents_nobody_judged_is_not_proven_harmful(
 
 def test_documents_that_chunks_state_have_the_same_ends_as_documents_by_id() -> None:
     pooled()
-    candidate(BETTER)
+    candidate(["new1", "wrong0", "right", "new2", "wrong1"])
     by_id = check()[1]["gates"][0]["unjudged"]
+    assert by_id["condensed"] < 0
     for name in ("old.jsonl", "new.jsonl"):
         lines = [json.loads(text) for text in Path(name).read_text(encoding="utf-8").splitlines()]
         stated = [[{"chunk_id": f"{doc}-1", "doc_id": doc} for doc in each["topk"]] for each in lines]
         write(name, [{**each, "topk": items} for each, items in zip(lines, stated, strict=True)])
     criteria = json.loads(Path("ship-criteria.yaml").read_text(encoding="utf-8"))
-    Path("ship-criteria.yaml").write_text(json.dumps({**criteria, "match": "doc"}), encoding="utf-8")
+    match = {"by": "doc", "separator": "-"}  # which these documents have in their ids
+    Path("ship-criteria.yaml").write_text(json.dumps({**criteria, "match": match}), encoding="utf-8")
     main(["check", "-o", "report.json", *DATE])
     assert json.loads(Path("report.json").read_text(encoding="utf-8"))["gates"][0]["unjudged"] == by_id
 

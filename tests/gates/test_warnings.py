@@ -13,7 +13,15 @@ from tests.rows import each_row
 from rankgate.criteria import Criteria, Gate, Limits, SegmentRule
 from rankgate.gates.judged import Judge
 from rankgate.gates.people import PeopleUnits
-from rankgate.gates.sights import SightFact, judged_facts, power_facts, proof_facts, sight_facts, small_parts
+from rankgate.gates.sights import (
+    SightFact,
+    judged_facts,
+    power_facts,
+    proof_facts,
+    sight_facts,
+    small_parts,
+    unseen_answers,
+)
 from rankgate.gates.trust import without_labels
 from rankgate.gates.warnings import gate_facts, gold_facts, run_facts, unseen_facts
 from rankgate.metrics.answers import SPREADS
@@ -179,6 +187,18 @@ def criteria_of(
         name=name, metric=parse_metric(name), threshold=threshold, regression_max=0.1, evidence=evidence, line=2
     )
     return Criteria(name="c.yaml", gates=(gate,), default_k=default_k)
+
+
+@pytest.mark.parametrize(
+    ("severity", "others"),
+    [("error", "the same for all questions"), ("warning", "empty or missing, refusals in words")],
+    ids=["blocks", "only warns"],
+)
+def test_only_gates_that_may_block_see_answers_that_go_wrong(severity: str, others: str) -> None:
+    (gate,) = criteria_of("answered_rate").gates
+    criteria = Criteria(name="c.yaml", gates=(gate.model_copy(update={"severity": severity}),))
+    (fact,) = unseen_answers(criteria, {})
+    assert fact.startswith(f"no gate that may block sees answers that are {others}, ")
 
 
 THREE_RELEVANT = gold_of(sample("q1", "a", "b", "c"), sample("q2", "d"), sample("q3", no_answer=True))
