@@ -21,15 +21,16 @@ from rankgate.gates.people import PeopleUnits
 from rankgate.gates.segments import with_hard_checks
 from rankgate.gates.trust import Trust, trust_of, without_labels
 from rankgate.judge.sample import answers_key
-from rankgate.model.answers import Advisory, JudgeMark
+from rankgate.model.answers import Advisory, JudgeMark, UnjudgedKind
 from rankgate.model.calibration import Calibration, MetricCalibration
 from rankgate.model.gate_result import GateResult
 from rankgate.model.scores import MatchedQuery, Scores
 from rankgate.model.values import Details, Evidence, Gold, ReasonKind, Sample, Verdict
-from rankgate.model.verdicts import AnswerVerdicts
+from rankgate.model.verdicts import AnswerVerdicts, Unjudged
 from rankgate.statistics.prediction_powered import Powered
 
 COUNT, METRIC = 200, "faithfulness"
+CUT = Unjudged(UnjudgedKind.LENGTH)
 LABELLED = {f"q{n}": 1.0 for n in range(COUNT)}
 STATES = {
     "uncalibrated": None,
@@ -186,6 +187,22 @@ def answered(query: str, key: str) -> MatchedQuery:
     said = AnswerVerdicts(query_id=query, context=(), citations=(), no_answer=False, key=key)
     known: dict[str, Any] = {"hits": (), "found": (), "ideal": (), "retrieved": 0, "k": 5}
     return MatchedQuery(query_id=query, **known, details=Details(verdicts=(said,)))
+
+
+def test_what_the_judge_failed_at_stands_at_the_gate_alone() -> None:
+    """Not at its segments, which would repeat it, nor where nobody is known to have judged."""
+    cut = AnswerVerdicts(query_id="q0", context=(), citations=(), no_answer=False, support=CUT, state=CUT)
+    query = replace(answered("q0", "a"), details=Details(verdicts=(cut,)))
+    now = replace(scores([None, 1.0, 1.0], METRIC), matched={"q0": query})
+    row = decide(gate(METRIC, floor=0.1), now, None)
+
+    def failures(mark: JudgeMark | None) -> list[int | None]:
+        rows = [row, replace(row, segment="lang:th")]
+        found = filtered(gate(METRIC, floor=0.1), Judge(mark, people(None)), rows, [], now, None)
+        return [each.no_verdicts and each.no_verdicts.count for each in found]
+
+    assert failures(JudgeMark("a" * 64, "m")) == [1, None]
+    assert failures(None) == [None, None]
 
 
 KEYS = ["a"] * 100 + ["b"] * 100
