@@ -15,19 +15,19 @@ from rankgate.gates.judged import Judge
 from rankgate.gates.people import PeopleUnits
 from rankgate.gates.sights import (
     SightFact,
+    UnseenAnswers,
     judged_facts,
     power_facts,
     proof_facts,
     sight_facts,
     small_parts,
-    unseen_answers,
 )
 from rankgate.gates.trust import without_labels
 from rankgate.gates.warnings import gate_facts, gold_facts, run_facts, unseen_facts
 from rankgate.metrics.answers import SPREADS
 from rankgate.metrics.matching import By, Matching
 from rankgate.metrics.names import parse_metric
-from rankgate.model.answers import Advisory
+from rankgate.model.answers import Advisory, AnswerFlaw
 from rankgate.model.scores import Scores
 from rankgate.model.values import Details, Evidence, Gold, Item, Ranking, Sample
 from rankgate.renderers.sights import fact_text
@@ -189,16 +189,14 @@ def criteria_of(
     return Criteria(name="c.yaml", gates=(gate,), default_k=default_k)
 
 
-@pytest.mark.parametrize(
-    ("severity", "others"),
-    [("error", "the same for all questions"), ("warning", "empty or missing, refusals in words")],
-    ids=["blocks", "only warns"],
-)
-def test_only_gates_that_may_block_see_answers_that_go_wrong(severity: str, others: str) -> None:
+@pytest.mark.parametrize(("severity", "unseen"), [("error", [*AnswerFlaw][1:]), ("warning", [*AnswerFlaw])])
+def test_that_answers_are_empty_is_seen_without_a_judge_where_the_gate_blocks(
+    severity: str, unseen: list[AnswerFlaw]
+) -> None:
     (gate,) = criteria_of("answered_rate").gates
     criteria = Criteria(name="c.yaml", gates=(gate.model_copy(update={"severity": severity}),))
-    (fact,) = unseen_answers(criteria, {})
-    assert fact.startswith(f"no gate that may block sees answers that are {others}, ")
+    judges = {"answered_rate": Judge(None, PeopleUnits(without_labels(Advisory.FILE)))}
+    assert judged_facts(criteria, SOUND, [], judges)[-1] == UnseenAnswers(tuple(unseen), asks_rubric=False)
 
 
 THREE_RELEVANT = gold_of(sample("q1", "a", "b", "c"), sample("q2", "d"), sample("q3", no_answer=True))
