@@ -199,7 +199,7 @@ def test_what_the_judge_failed_at_stands_at_the_gate_alone() -> None:
     def failures(mark: JudgeMark | None) -> list[int | None]:
         rows = [row, replace(row, segment="lang:th")]
         found = filtered(gate(METRIC, floor=0.1), Judge(mark, people(None)), rows, [], now, None)
-        return [each.no_verdicts and each.no_verdicts.count for each in found]
+        return [each.no_verdicts.count if each.no_verdicts else None for each in found]
 
     assert failures(JudgeMark("a" * 64, "m")) == [1, None]
     assert failures(None) == [None, None]
