@@ -33,7 +33,7 @@ def test_a_row_says_what_the_comment_says() -> None:
     (row,) = rows(page(RECALL))
     assert row == (
         "recall@5 share of the relevant documents found in the first 5 results ✕ fail 90.0% → 80.0% "
-        "−10.0 pp (−12.0 to −8.0) ≥ 85.0%, −3.0 pp"
+        "(75.0 to 85.0%) −10.0 pp (−12.0 to −8.0) ≥ 85.0%, −3.0 pp"
     )
     assert "Change (95% interval)" in page(RECALL)
 
