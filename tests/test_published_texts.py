@@ -10,10 +10,16 @@ from typing import Any
 import msgspec
 import pytest
 from tests.renderers.pages.exhibits import unpacked
+from tests.report_keys import with_keys
 from tests.repositories import commit, git
 
 from rankgate.cli import main
+from rankgate.gates.publishing import published
+from rankgate.model.answer_losses import AnswerChanges, AnswerLoss, LostClaim, Stage, Unsupported, UnsupportedClaim
+from rankgate.model.answers import Entailment, VerdictKind
+from rankgate.model.report import Provenance, Published, Report
 from rankgate.model.report_text import decode_report
+from rankgate.model.values import Verdict
 from rankgate.renderers.check_run import check_run_output
 
 WORD = "Zanzibar"
@@ -90,6 +96,22 @@ def test_otherwise_it_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.chdir(tmp_path)
     write_inputs(GATE)
     assert saying(checked()) == {"report.json", "comment.md", "report.html", "check run"}
+
+
+@pytest.mark.parametrize(("texts", "leave"), [("full", True), ("gold", True), ("ids", False), ("numbers", False)])
+def test_claims_of_answers_that_lost_or_lack_support_leave_as_texts_do(texts: Published, *, leave: bool) -> None:
+    claim = UnsupportedClaim(
+        text=f"It ships to {WORD}.", verdict=Entailment.ABSENT, passages=("p",), quote=f"to {WORD}"
+    )
+    lacks = Unsupported(query_id="q1", question=f"Where is {WORD}?", claims=(claim,), among=2)
+    lost = LostClaim(text=claim.text, asked=VerdictKind.SUPPORT, before=Entailment.SUPPORTED, now=Entailment.ABSENT)
+    loss = AnswerLoss("q1", lacks.question, "faithfulness", 1.0, 0.5, Stage.GENERATOR, (lost,))
+    report = Report(verdict=Verdict.PASS, summary="", provenance=Provenance(rankgate="0", date="2026-01-31"))
+    answers = AnswerChanges(None, 1, [loss], [lacks])
+    found = published(with_keys(report, answers=answers), texts).changes.answers
+    assert found is not None
+    assert (len(found.losses[0].claims), len(found.unsupported[0].claims)) == (1, 1)
+    assert (WORD in msgspec.json.encode(found).decode()) is leave
 
 
 @pytest.mark.parametrize(

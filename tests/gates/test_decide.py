@@ -20,7 +20,16 @@ from rankgate.metrics.names import parse_metric
 from rankgate.model.gate_result import GateResult
 from rankgate.model.reasons import sentences
 from rankgate.model.scores import Scores
-from rankgate.model.values import SEVERITY_ORDER, Direction, Evidence, EvidenceState, RunField, Unit, Verdict
+from rankgate.model.values import (
+    SEVERITY_ORDER,
+    Direction,
+    Evidence,
+    EvidenceState,
+    ReasonKind,
+    RunField,
+    Unit,
+    Verdict,
+)
 
 PASS, WARN, FAIL, NOT_JUDGED = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED
 Column = Sequence[float | None]
@@ -746,3 +755,11 @@ def test_a_query_of_one_run_only_raises_no_doubt_where_nothing_is_compared() -> 
         gate("redundancy@5", floor=0.5), scores([0.1, 0.2], "redundancy@5"), scores([0.1, None], "redundancy@5")
     )
     assert result.verdict is PASS
+
+
+@pytest.mark.parametrize(("old", "counted"), [(1.0, 1), (None, 0)], ids=["the baseline has it", "neither has it"])
+def test_a_missing_value_counts_against_a_drop_where_the_baseline_has_it(old: float | None, counted: int) -> None:
+    now, before = (scores([1.0] * 39 + [last], "latency") for last in (None, old))
+    now = msgspec.structs.replace(now, givers={"latency": {"q39": None}})
+    (reason,) = decide(gate("latency", drop=5.0), now, before).decision.reasons
+    assert (reason.kind, reason.count) == (ReasonKind.REGRESSION, counted)
