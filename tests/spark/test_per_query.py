@@ -31,7 +31,7 @@ pytestmark = [
 ]
 METRICS = "recall@5,recall@10,mrr,ndcg@10,map,precision@5"
 QUERIES, DEPTH, JUDGED = 4_000, 100, 3
-MOST = 230_000_000  # bytes of a Python process of an executor, of which each has one; with all rows it has more
+MOST = 230_000_000  # bytes of an executor's Python process; with all rows as objects it would have more
 
 
 @pytest.fixture(scope="module")
