@@ -300,9 +300,6 @@ def test_the_calibration_is_named_in_the_criteria_and_nothing_else_changes(
     criteria = Path("ship-criteria.yaml")
     before = BLOCKS[block].format(address=server.address, model="hash-2026-01-01").replace("\n", newline).encode()
     criteria.write_bytes(before)
-    out, _ = printed(capsys, "calibrate", "sample.jsonl", "-o", "sub dir/c.json")
-    assert '(`--write` does): judge: {calibration: {file: "sub dir/c.json"}}' in out
-    assert criteria.read_bytes() == before
     out, _ = printed(capsys, "calibrate", "sample.jsonl", "-o", "sub dir/c.json", "--write")
     assert "ship-criteria.yaml: names it now\ngates that may block now: faithfulness\n" in out
     after = criteria.read_bytes()
@@ -313,6 +310,18 @@ def test_the_calibration_is_named_in_the_criteria_and_nothing_else_changes(
     assert found is not None
     assert found.calibration is not None
     assert found.calibration.file == "sub dir/c.json"
+
+
+def test_the_calibration_is_named_only_with_write_and_once(server: HashJudge, capsys: Capture) -> None:
+    criteria = Path("ship-criteria.yaml")
+    before = BLOCKS["a block"].format(address=server.address, model="hash-2026-01-01").encode()
+    criteria.write_bytes(before)
+    out, _ = printed(capsys, "calibrate", "sample.jsonl", "-o", "sub dir/c.json")
+    assert '(`--write` does): judge: {calibration: {file: "sub dir/c.json"}}' in out
+    assert criteria.read_bytes() == before
+    printed(capsys, "calibrate", "sample.jsonl", "-o", "sub dir/c.json", "--write")
+    after = criteria.read_bytes()
+    assert after != before
     printed(capsys, "calibrate", "sample.jsonl", "--write")
     assert criteria.read_bytes() == after, "it names one already"
 
