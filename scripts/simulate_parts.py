@@ -70,7 +70,6 @@ def scores_of(gold: Gold, values: dict[str, Floats]) -> Scores:
     return Scores(
         query_ids=tuple(gold.samples),
         values={name: column.tolist() for name, column in values.items()},
-        matched={},
         missing=frozenset(),
         unknown_queries=(),
         duplicates=0,

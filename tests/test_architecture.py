@@ -400,7 +400,7 @@ LARGER = {
     "Row": 18,
     "RunMap": 18,
     "Sample": 16,
-    "Scores": 20,
+    "Scores": 19,
     "Traffic": 18,
 }
 

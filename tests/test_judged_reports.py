@@ -42,7 +42,7 @@ from rankgate.model.answers import (
     VerdictKind,
 )
 from rankgate.model.report import Provenance, Report
-from rankgate.model.scores import MatchedQuery
+from rankgate.model.scores import KeptQueries, MatchedQuery
 from rankgate.model.values import Details, Reason, ReasonKind, Sample, Unit, Verdict
 from rankgate.model.verdicts import AnswerVerdicts, Support, Unjudged
 from rankgate.model.wording import delta_text
@@ -395,7 +395,7 @@ def test_what_is_said_of_a_claim(support: Support, expected: tuple[str, tuple[st
     )
     known: dict[str, Any] = {"hits": (), "found": (), "ideal": (), "retrieved": 0, "k": 5}
     query = MatchedQuery(query_id="q", **known, details=Details(verdicts=(verdicts,)))
-    run = replace(scores([1.0], "faithfulness"), query_ids=("q",), matched={"q": query})
+    run = replace(scores([1.0], "faithfulness"), query_ids=("q",), kept=KeptQueries(matched={"q": query}))
     run = replace(run, samples={"q": Sample(query_id="q", gains={})})
     found = answer_changes(
         [replace(JUDGED, metric="faithfulness")], [parse_metric("faithfulness")], run, None

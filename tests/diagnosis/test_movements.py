@@ -183,7 +183,6 @@ def results(gates: Sequence[Gate], values: Mapping[str, tuple[float, float]]) ->
         Scores(
             query_ids=("q1",),
             values={name: [pair[side]] for name, pair in values.items()},
-            matched={},
             missing=frozenset(),
             unknown_queries=(),
             duplicates=0,

@@ -29,7 +29,6 @@ def scores(asked: Gold, values: Sequence[float | None], metric: str, new: Collec
     return Scores(
         query_ids=tuple(asked.samples),
         values={parse_metric(metric).name: list(values)},
-        matched={},
         missing=frozenset(new),
         new_queries=frozenset(new),
         unknown_queries=(),
@@ -139,7 +138,6 @@ def test_every_metric_is_in_every_segment_in_the_order_asked() -> None:
     both = Scores(
         query_ids=tuple(asked.samples),
         values={"mrr": [1.0, 0.5, 0.0], "recall@5": [1.0, 1.0, 0.0]},
-        matched={},
         missing=frozenset(),
         unknown_queries=(),
         duplicates=0,

@@ -56,7 +56,6 @@ def scores(values: Column, metric: str = "recall@5", *, missing: Collection[int]
     return Scores(
         query_ids=ids,
         values={parse_metric(metric).name: list(values)},
-        matched={},
         missing=lacking,
         new_queries=lacking,
         unknown_queries=(),

@@ -25,7 +25,6 @@ def scores(lost: int, won: int = 0, name: str = "recall@5") -> Scores:
     return Scores(
         query_ids=tuple(GOLD.samples),
         values={name: values},
-        matched={},
         missing=frozenset(),
         unknown_queries=(),
         duplicates=0,

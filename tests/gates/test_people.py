@@ -24,7 +24,7 @@ from rankgate.judge.sample import answers_key
 from rankgate.model.answers import Advisory, JudgeMark, UnjudgedKind
 from rankgate.model.calibration import Calibration, MetricCalibration
 from rankgate.model.gate_result import GateResult
-from rankgate.model.scores import MatchedQuery, Scores
+from rankgate.model.scores import KeptQueries, MatchedQuery, Scores
 from rankgate.model.values import Details, Evidence, Gold, ReasonKind, Sample, Verdict
 from rankgate.model.verdicts import AnswerVerdicts, Unjudged
 from rankgate.statistics.prediction_powered import Powered
@@ -180,7 +180,7 @@ def judged_run(values: list[float], texts: list[str]) -> Scores:
     """A run whose answers have these keys."""
     found = scores(values, METRIC)
     queries = zip(found.query_ids, texts, strict=True)
-    return replace(found, matched={query: answered(query, text) for query, text in queries})
+    return replace(found, kept=KeptQueries(matched={query: answered(query, text) for query, text in queries}))
 
 
 def answered(query: str, key: str) -> MatchedQuery:

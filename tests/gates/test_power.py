@@ -259,7 +259,6 @@ def scores(values: list[float], name: str = "recall@5") -> Scores:
     return Scores(
         query_ids=ids,
         values={name: list(values)},
-        matched={},
         missing=frozenset(),
         unknown_queries=(),
         duplicates=0,

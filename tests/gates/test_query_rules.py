@@ -37,7 +37,6 @@ def scores(values: Sequence[float | None]) -> Scores:
     return Scores(
         query_ids=tuple(GOLD.samples),
         values={"recall@5": list(values)},
-        matched={},
         missing=frozenset(),
         unknown_queries=(),
         duplicates=0,

@@ -19,7 +19,7 @@ from rankgate.metrics.names import parse_metric
 from rankgate.model.gate_result import GateResult
 from rankgate.model.headline import paradox_of
 from rankgate.model.reasons import sentences
-from rankgate.model.scores import RankSummary, Scores
+from rankgate.model.scores import KeptQueries, RankSummary, Scores
 from rankgate.model.values import Evidence, EvidenceState, Gold, Sample, Verdict
 
 PASS, WARN, FAIL = Verdict.PASS, Verdict.WARN, Verdict.FAIL
@@ -36,9 +36,7 @@ def gold(tags: Sequence[Sequence[str]]) -> Gold:
 def scores(values: Sequence[float | None], metric: str = "recall@5") -> Scores:
     ids = tuple(f"q{row}" for row in range(len(values)))
     columns = {metric: list(values)}
-    return Scores(
-        query_ids=ids, values=columns, matched={}, missing=frozenset(), unknown_queries=(), duplicates=0, cut=0
-    )
+    return Scores(query_ids=ids, values=columns, missing=frozenset(), unknown_queries=(), duplicates=0, cut=0)
 
 
 def limits(floor: float | None = None, drop: float | None = None) -> Any:
@@ -105,7 +103,7 @@ def test_what_a_segment_can_see_depends_on_its_own_relevant_documents() -> None:
     """
     one, many = (RankSummary(ranks=(1,) * count, retrieved=25, k=5) for count in (1, 25))
     summaries = {f"q{row}": one if tags == EN else many for row, tags in enumerate(TAGS)}
-    candidate = replace(scores(LEVEL), rank_summaries=summaries, samples=gold(TAGS).samples)
+    candidate = replace(scores(LEVEL), kept=KeptQueries(summaries), samples=gold(TAGS).samples)
     found = decide_segments(gate(SegmentRule(by=("lang",), **limits(None, 0.05))), gold(TAGS), candidate, None)
     seen = {result.segment: result.evidence.detectable for result in found}
     assert {segment: round(each.detectable, 4) for segment, each in seen.items() if each} == {

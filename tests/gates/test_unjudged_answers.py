@@ -18,7 +18,7 @@ from rankgate.gates.segments import decide_segments, with_hard_checks
 from rankgate.metrics.names import parse_metric
 from rankgate.model.answers import UnjudgedKind
 from rankgate.model.reasons import sentences
-from rankgate.model.scores import MatchedQuery, Scores
+from rankgate.model.scores import KeptQueries, MatchedQuery, Scores
 from rankgate.model.values import Details, Direction, Evidence, Generated, Gold, ReasonKind, Sample, Verdict
 from rankgate.model.verdicts import NO_VERDICT, AnswerVerdicts, Unjudged
 
@@ -89,7 +89,7 @@ def with_details(found: Scores, why: Unjudged, *, answered: bool = True) -> Scor
     said = AnswerVerdicts(query_id="", context=(), citations=(), no_answer=False, support=why)
     details = Details(generated=Generated(answer="Yes.") if answered else None, verdicts=(said,))
     query = MatchedQuery(query_id="", hits=(), found=(), ideal=(), retrieved=0, k=5, details=details)
-    return replace(found, matched=dict.fromkeys(found.givers["faithfulness"], query))
+    return replace(found, kept=KeptQueries(matched=dict.fromkeys(found.givers["faithfulness"], query)))
 
 
 @pytest.mark.parametrize(

@@ -383,7 +383,6 @@ def test_with_runs_what_moved_tells_what_can_be_seen() -> None:
         Scores(
             query_ids=tuple(gold.samples),
             values={"recall@5": each},
-            matched={},
             missing=frozenset(),
             unknown_queries=(),
             duplicates=0,
@@ -434,7 +433,6 @@ def test_answers_that_hardly_moved_promise_no_more_than_before_any_run(moved: in
         Scores(
             query_ids=ids,
             values={"faithfulness": [*([0.0] * count), *([1.0] * (200 - count))]},
-            matched={},
             missing=frozenset(),
             unknown_queries=(),
             duplicates=0,
@@ -505,7 +503,6 @@ def test_a_gate_that_cannot_see_a_fifth_of_its_value_lost_is_named(
     now = Scores(
         query_ids=tuple(many(count)),
         values={gate.metric.name: column},
-        matched={},
         missing=frozenset(),
         unknown_queries=(),
         duplicates=0,

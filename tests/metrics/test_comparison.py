@@ -134,7 +134,6 @@ def test_the_baselines_column_leaves_out_what_is_new_to_it() -> None:
     scores = Scores(
         query_ids=("q1", "new", "lacking", "unanswerable"),
         values={"recall@5": [1.0, 0.0, 0.0, None]},
-        matched={},
         missing=frozenset({"new", "lacking"}),
         new_queries=frozenset({"new"}),
         unknown_queries=(),

@@ -21,7 +21,7 @@ from rankgate.metrics.plan import Plan, require_gold_queries
 from rankgate.metrics.registry import families
 from rankgate.metrics.scoring import score
 from rankgate.model.scores import MatchedQuery, RankSummary, Scores
-from rankgate.model.values import Direction, Gold, Ranking, RunField, Sample
+from rankgate.model.values import Details, Direction, Gold, Ranking, RunField, Sample
 from rankgate.readers.base import deduplicated
 from rankgate.statistics.quantiles import quantile
 
@@ -195,6 +195,24 @@ def test_what_is_kept_of_queries_is_what_is_asked_for() -> None:
             sample=GOLD.samples["q2"],
         )
     }
+
+
+stages = st.dictionaries(st.sampled_from(["retrieve", "rerank", "total"]), st.none() | st.floats(0, 9))
+
+
+@given(st.dictionaries(st.sampled_from(["q1", "q2", "q3", "other"]), stages))
+def test_times_are_kept_flat_and_without_their_queries(times: dict[str, dict[str, float | None]]) -> None:
+    lists = [Ranking(query, ["a"], details=Details(latency_ms=stated)) for query, stated in times.items()]
+    plan = Plan(metrics=parse_metrics("latency"), keep_matched=True)
+    found = score(GOLD, lists, plan)
+    expected: dict[str, dict[int, float]] = {}
+    for query, stated in times.items():
+        for stage, time in stated.items():
+            if time is not None and query in GOLD.samples:
+                expected.setdefault(stage, {})[found.query_ids.index(query)] = time
+    assert {stage: each.by_row for stage, each in found.stage_times.items()} == expected
+    assert found.matched == {}
+    assert score(GOLD, lists, replace(plan, also=frozenset({RunField.LATENCY}))).stage_times == found.stage_times
 
 
 def test_a_run_is_read_once_as_a_stream() -> None:

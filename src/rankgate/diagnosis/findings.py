@@ -20,7 +20,7 @@ from rankgate.metrics.tags import in_segment, part_names
 from rankgate.model.details import Cause
 from rankgate.model.gate_result import GateResult
 from rankgate.model.report import Diagnosis, Report
-from rankgate.model.scores import MatchedQuery, Scores
+from rankgate.model.scores import Scores
 from rankgate.model.values import Gold, Sample, Unit, Verdict
 from rankgate.model.wording import count_text, delta_text, first_text, in_first_text
 from rankgate.statistics.chance import at_least
@@ -333,12 +333,13 @@ def _latency(gate: GateResult, metric: Metric, candidate: Scores, baseline: Scor
     """The stage that took most of the added time, if the sign test and the interval of its mean say that it rose."""
     if "stage" in metric.parameters() or gate.direction.certain(gate.change.delta_ci) >= 0:
         return []  # a gate of one stage says it already
-    rises: dict[str, list[float]] = {stage: [] for stage in _STAGES}  # and others, which have names of their own
-    for query, new in candidate.matched.items():
-        after, before = _times(new), _times(baseline.matched.get(query))
-        for stage in sorted((after.keys() & before.keys()) - {"total"}):
-            rises.setdefault(stage, []).append(after[stage] - before[stage])
-    if not all(rises.values()):
+    rises: dict[str, list[float]] = {}
+    for stage in sorted((candidate.stage_times.keys() & baseline.stage_times.keys()) - {"total"}):
+        before = baseline.stage_times[stage].by_row
+        after = candidate.stage_times[stage].by_row
+        if changes := [time - before[row] for row, time in after.items() if row in before]:
+            rises[stage] = changes
+    if not rises.keys() >= {*_STAGES}:
         return []
     means = {stage: max(0.0, math.fsum(each) / len(each)) for stage, each in rises.items()}
     stage = max(_STAGES, key=means.__getitem__)
@@ -355,8 +356,3 @@ def _latency(gate: GateResult, metric: Metric, candidate: Scores, baseline: Scor
     evidence: dict[str, str | int | float] = {"questions": len(changes), "slower": slower}
     evidence |= {f"{each}_ms_added": means[each] for each in _STAGES}
     return [Diagnosis(rule="latency_stage", finding=text, evidence=evidence)]
-
-
-def _times(query: MatchedQuery | None) -> Mapping[str, float]:
-    times = (query.details.latency_ms if query and query.details else None) or {}
-    return {stage: time for stage, time in times.items() if time is not None}

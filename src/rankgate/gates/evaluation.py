@@ -18,7 +18,7 @@ from rankgate.gates.fitting import plan_with, refuse_lacking, refuse_misfits
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ReadProgress, ScoredRun, scored
 from rankgate.metrics.scoring import ids_of
-from rankgate.model.scores import Scores
+from rankgate.model.scores import KeptQueries, Scores
 from rankgate.model.values import Gold, RunField
 from rankgate.readers.base import RunSource
 
@@ -131,5 +131,5 @@ def _scored_baseline(
     if again is not None and older_gold is not None:
         again = verdicts.on(again) if verdicts else again
         baseline = scored_as_baseline(older_gold, again, plan, source)
-        baseline = replace(baseline, scores=replace(baseline.scores, rank_summaries={}, matched={}, lists={}))
+        baseline = replace(baseline, scores=replace(baseline.scores, kept=KeptQueries(), lists={}))
     return replace(plan, baseline_ids=ids_of(baseline.scores, plan)), baseline

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from rankgate.errors import bad_input, shown
 from rankgate.metrics.base import Metric, Together, needs_of, sees_below
 from rankgate.metrics.matching import By, match
 from rankgate.metrics.plan import Plan, require_kind
-from rankgate.model.scores import MatchedQuery, RankSummary, Scores, Unfit
+from rankgate.model.scores import KeptQueries, MatchedQuery, RankSummary, Scores, StageTimes, Unfit
 from rankgate.model.values import LINE_KEYS, Details, Gold, Item, Ranking, RunField, Sample
 
 if TYPE_CHECKING:
@@ -74,6 +75,8 @@ class Tally:
         self.again = False
         self.matched: dict[str, MatchedQuery] = {}
         self.rank_summaries: dict[str, RankSummary] = {}
+        self.stage_times: dict[str, StageTimes] = defaultdict(StageTimes)
+        self.keep_queries = bool(plan.also or plan.needs - {RunField.LATENCY})
         by_metrics = needs_of(plan.metrics) | plan.how.needs
         self.most = plan.keep if by_metrics <= {RunField.LATENCY} else None  # items of a list that are kept
         self.by_line = bool(by_metrics)  # whether times are kept
@@ -123,18 +126,22 @@ class Tally:
             for metric, keys in self.of_lines:
                 self._note(metric, keys, query)
             if plan.keep_matched:
-                self._keep(query, sample)
+                self._keep(query, sample, row)
             if len(self.stated) < len(required):
                 self._listen(ranking, required)
 
-    def _keep(self, query: MatchedQuery, sample: Sample) -> None:
+    def _keep(self, query: MatchedQuery, sample: Sample, row: int) -> None:
         first_ranks, share = dict(zip(query.found, query.hits, strict=True)), self.alike.setdefault
         ranks = tuple(
             [first_ranks[doc][0] if doc in first_ranks else None for doc, gain in sample.gains.items() if gain > 0]
         )
         summary = RankSummary(ranks, query.retrieved, query.k, tuple([rank for rank, _ in query.repeats]))
         self.rank_summaries[sample.query_id] = share(summary, summary)
-        if self.needs:
+        if query.details and query.details.latency_ms:
+            for stage, time in query.details.latency_ms.items():
+                if time is not None:
+                    self.stage_times[stage].add(row, time)
+        if self.keep_queries:
             force_setattr(query, "hits", share(query.hits, query.hits))
             force_setattr(query, "ideal", share(query.ideal, query.ideal))
             if self.most is not None:
@@ -275,9 +282,8 @@ def total(gold: Gold, plan: Plan, tally: Tally) -> Scores:
         with_judge=dict(zip(names, judged, strict=True)) if judged else {},
         uncut=_uncut(tally),
         lists=tally.lists.by_metric if tally.lists else {},
-        matched=tally.matched,
         samples=gold.samples,
-        rank_summaries=tally.rank_summaries,
+        kept=KeptQueries(tally.rank_summaries, tally.matched, dict(tally.stage_times)),
         missing=frozenset(missing),
         unknown_queries=tuple(tally.unknown_queries),
         duplicates=tally.duplicates,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping, Sequence
 from enum import Enum
 
@@ -78,6 +79,35 @@ class RankSummary(msgspec.Struct, frozen=True, gc=False):
     repeats: tuple[int, ...] = ()
 
 
+class StageTimes(msgspec.Struct, frozen=True, gc=False):
+    """Milliseconds of one stage and the rows of the gold queries that they are of, as the run's lines came in."""
+
+    rows: array[int] = msgspec.field(default_factory=lambda: array("l"))
+    times: array[float] = msgspec.field(default_factory=lambda: array("d"))
+
+    def add(self, row: int, time: float) -> None:
+        """One more."""
+        self.rows.append(row)
+        self.times.append(time)
+
+    @property
+    def by_row(self) -> dict[int, float]:
+        """The last of each row."""
+        return dict(zip(self.rows, self.times, strict=True))
+
+
+class KeptQueries(msgspec.Struct, frozen=True):
+    """What is kept of a run's queries beside their values, as far as it was to be kept.
+
+    `rank_summaries` has the queries that the run has, `matched` all that was matched of them where metrics read more
+    than ids, gains and times. `stage_times` has the times that were read, by the stage's name.
+    """
+
+    rank_summaries: Mapping[str, RankSummary] = {}
+    matched: Mapping[str, MatchedQuery] = {}
+    stage_times: Mapping[str, StageTimes] = {}
+
+
 class Exact(msgspec.Struct, frozen=True):
     """An exact one-sided test for harm: its p-value, and the least that it could have been with what moved."""
 
@@ -102,15 +132,14 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
 
     `values[name][i]` belongs to `query_ids[i]`; None where the metric is undefined for that query. A gold query
     that the run lacks holds the metric's worst value and stands in `missing`. `samples` are the gold's.
-    `rank_summaries` has the queries that the run has, and `matched` all that was matched of them where metrics read
-    more than ids and gains; both are empty where they were not to be kept. `with_judge` holds the same columns with
-    the judge's labels added to the gold's, None where the gold alone leaves the metric undefined; it is empty where
-    the gold has none. `unknown_queries` are the run's queries that the gold does not have, `duplicates` the removed
-    repeats, `cut` the lists longer than the depth. `unstated` is what metrics read and no ranking states, each with
-    the first query that could have stated it. `clusters` has the cluster of each query where the gold names any.
-    `unasked` are the missing queries that the run was not asked: its line is of another text than the gold's, or states
-    none where the gold wants to know it; or it is a table without a row of the query. `new_queries` are of a baseline
-    all the missing ones that it was not asked, as far as its own gold set is known.
+    `with_judge` holds the same columns with the judge's labels added to the gold's, None where the gold alone
+    leaves the metric undefined; it is empty where the gold has none. `unknown_queries` are the run's queries that
+    the gold does not have, `duplicates` the removed repeats, `cut` the lists longer than the depth. `unstated` is
+    what metrics read and no ranking states, each with the first query that could have stated it. `clusters` has the
+    cluster of each query where the gold names any. `unasked` are the missing queries that the run was not asked:
+    its line is of another text than the gold's, or states none where the gold wants to know it; or it is a table
+    without a row of the query. `new_queries` are of a baseline all the missing ones that it was not asked, as far
+    as its own gold set is known.
     `uncut` has the columns that lists give which are not cut at the depth, where those differ from `values`, which
     compare. `foreign` names of a baseline the metrics that cannot be compared, since its lists speak of other ids
     than the gold. `lists[name][i]` is the same in two runs where what the metric looks at of their lists is the same
@@ -122,14 +151,13 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
 
     query_ids: tuple[str, ...]
     values: Mapping[str, list[float | None]]
-    matched: Mapping[str, MatchedQuery]
     missing: frozenset[str]
     unknown_queries: tuple[str, ...]
     duplicates: int
     cut: int
     uncut: Mapping[str, list[float | None]] = {}
     samples: Mapping[str, Sample] = {}
-    rank_summaries: Mapping[str, RankSummary] = {}
+    kept: KeptQueries = KeptQueries()
     with_judge: Mapping[str, list[float | None]] = {}
     clusters: tuple[str, ...] = ()
     unstated: Mapping[RunField, str] = {}
@@ -140,6 +168,21 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     beside: Mapping[str, list[float | None]] = {}
     unasked: frozenset[str] = frozenset()
     new_queries: frozenset[str] = frozenset()
+
+    @property
+    def rank_summaries(self) -> Mapping[str, RankSummary]:
+        """Those of the queries that the run has."""
+        return self.kept.rank_summaries
+
+    @property
+    def matched(self) -> Mapping[str, MatchedQuery]:
+        """The matched queries."""
+        return self.kept.matched
+
+    @property
+    def stage_times(self) -> Mapping[str, StageTimes]:
+        """The times that were read."""
+        return self.kept.stage_times
 
     def uncut_values(self, name: str) -> list[float | None]:
         """A metric's values of the run as it is, which no comparison has cut."""
