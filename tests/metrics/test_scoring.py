@@ -210,9 +210,11 @@ def test_times_are_kept_flat_and_without_their_queries(times: dict[str, dict[str
         for stage, time in stated.items():
             if time is not None and query in GOLD.samples:
                 expected.setdefault(stage, {})[found.query_ids.index(query)] = time
-    assert {stage: each.by_row for stage, each in found.stage_times.items()} == expected
+    assert {stage: each.by_row for stage, each in found.kept.stage_times.items()} == expected
     assert found.matched == {}
-    assert score(GOLD, lists, replace(plan, also=frozenset({RunField.LATENCY}))).stage_times == found.stage_times
+    assert (
+        score(GOLD, lists, replace(plan, also=frozenset({RunField.LATENCY}))).kept.stage_times == found.kept.stage_times
+    )
 
 
 def test_a_run_is_read_once_as_a_stream() -> None:

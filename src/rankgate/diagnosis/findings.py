@@ -334,9 +334,11 @@ def _latency(gate: GateResult, metric: Metric, candidate: Scores, baseline: Scor
     if "stage" in metric.parameters() or gate.direction.certain(gate.change.delta_ci) >= 0:
         return []  # a gate of one stage says it already
     rises: dict[str, list[float]] = {}
-    for stage in sorted((candidate.stage_times.keys() & baseline.stage_times.keys()) - {"total"}):
-        before = baseline.stage_times[stage].by_row
-        after = candidate.stage_times[stage].by_row
+    times = candidate.kept.stage_times
+    old_times = baseline.kept.stage_times
+    for stage in sorted((times.keys() & old_times.keys()) - {"total"}):
+        before = old_times[stage].by_row
+        after = times[stage].by_row
         if changes := [time - before[row] for row, time in after.items() if row in before]:
             rises[stage] = changes
     if not rises.keys() >= {*_STAGES}:

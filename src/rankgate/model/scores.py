@@ -179,11 +179,6 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
         """The matched queries."""
         return self.kept.matched
 
-    @property
-    def stage_times(self) -> Mapping[str, StageTimes]:
-        """The times that were read."""
-        return self.kept.stage_times
-
     def uncut_values(self, name: str) -> list[float | None]:
         """A metric's values of the run as it is, which no comparison has cut."""
         return self.uncut.get(name, self.values[name])

@@ -46,13 +46,12 @@ def plain_sample(line: bytes, number: int) -> Sample | None:
         gains = dict.fromkeys(gains, 1.0)
     else:
         gains = {doc: USUAL_GAINS.get(gain, gain) for doc, gain in gains.items()}
-    question = question_of(written.input)
     return Sample(
         query_id=written.id,
         gains=compact(gains),
         judge_gains=NO_ENTRIES,
         spans=NO_ENTRIES,
-        question=question,
+        question=question_of(written.input),
         line=number,
     )
 
