@@ -228,6 +228,13 @@ def test_no_key_is_changed_without_being_named(before: str, after: str) -> None:
     assert told(old, criteria(f"# the same\n{before}")) == []
 
 
+def test_a_changed_and_a_new_gate_have_the_lines_where_they_are_now() -> None:
+    old = criteria("gates:\n- {name: mrr, threshold: 0.5}\n")
+    new = criteria("gates:\n# lower\n- {name: mrr, threshold: 0.4}\n- {name: recall@5, threshold: 0.1}\n")
+    found = [(each.name, each.change, each.line) for each in gate_changes(old, new)]
+    assert found == [("mrr", "changed", 3), ("recall@5", "added", 4)]
+
+
 LIVE = ("@octocat", "www.e.example", "https://e.example", "#1", "<b>", "[a](b)", "![a](b)", "**a**", "a.severity")
 
 

@@ -1,5 +1,6 @@
 """`rankgate validate`: every problem and every suspicious fact at once, and whatever `check` would not judge."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -211,10 +212,11 @@ def test_a_gate_that_holds_needs_no_waiver(capsys: Capture) -> None:
 def test_what_check_would_not_judge_is_a_problem(capsys: Capture, criteria: str, words: list[str]) -> None:
     write(**{"ship-criteria.yaml": criteria, "others.jsonl": RUN.replace('": "q', '": "z')})
     assert main(["baseline", "accept", "--to", "shallow", "--reason", "a test"]) == 0
-    assert main(["check", *words]) == 2
+    assert main(["check", *words, "-o", "report.json"]) == 2
     capsys.readouterr()
     code, lines = validated(capsys, *words)
-    assert [line for line in lines if line.startswith("problem: ")] != []
+    problems = json.loads(Path("report.json").read_text())["problems"]
+    assert [line for line in lines if line.startswith("problem: ") and problems[0]["message"] in line] != []
     assert code == 2
 
 
