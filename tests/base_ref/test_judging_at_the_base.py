@@ -8,13 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.base_ref.story import edit
 from tests.judge.calibrated import always, calibrated
 from tests.judge.hash_judge import KEY, HashJudge, judging
 from tests.repositories import commit, git
 
+from rankgate.base_ref.pull_request import _verdicts_of
 from rankgate.cli import main
+from rankgate.criteria.inputs import Inputs
 from rankgate.criteria.judge_block import KEY_VARIABLE
+from rankgate.criteria.model import criteria_in
 from rankgate.judge import client
 
 COUNT = 8
@@ -281,6 +285,18 @@ def test_verdicts_beside_the_run_count_for_nothing_where_the_judging_job_names_i
     assert judged("--store", "job/run.verdicts.jsonl") == 0
     code, _, gates = checked("--verdicts", "job/run.verdicts.jsonl")
     assert (code, gates["faithfulness"]["value"]) == (1, 0.0)
+
+
+def test_a_run_in_the_baselines_place_is_by_the_verdicts_of_the_jobs_run(tmp_path: Path) -> None:
+    """Not by those beside it, which a pull request could bring; of a stranger's run nothing beside it counts."""
+    block = "judge: {endpoint: http://x.example/v1, model: m-1, structured: json_schema}\n"
+    text = f"{block}gates: [{{name: faithfulness, threshold: 0.5}}]\ninputs: {{run: {tmp_path}/run.jsonl}}\n"
+    shared = criteria_in(text, str(tmp_path / "ship-criteria.yaml"))
+    (tmp_path / "run.jsonl").write_bytes(b"")
+    (tmp_path / "run.verdicts.jsonl").write_bytes(b"")
+    inputs = Inputs(criteria=None, date="2026-01-31")
+    assert _verdicts_of(inputs, shared) == f"{tmp_path}/run.verdicts.jsonl"
+    assert _verdicts_of(replace(inputs, untrusted_run=True), shared) is None
 
 
 def test_a_store_that_the_commit_brings_is_refused(server: HashJudge, capsys: pytest.CaptureFixture[str]) -> None:
