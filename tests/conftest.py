@@ -156,8 +156,18 @@ def demo_left(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     A test that changes anything there changes a copy.
     """
+    return left_by_demo(tmp_path_factory, "demo-left", "--answers")
+
+
+@pytest.fixture(scope="session")
+def lists_left(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """As `demo_left`, of `rankgate demo "some/directory of mine"`, which is there and empty; no answers are judged."""
+    return left_by_demo(tmp_path_factory, "lists-left", "some/directory of mine")
+
+
+def left_by_demo(tmp_path_factory: pytest.TempPathFactory, name: str, word: str) -> Path:
     own = tmp_path_factory.getbasetemp()
-    place = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "demo-left"
+    place = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / name
     place.mkdir(exist_ok=True)
     with (place / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -165,7 +175,10 @@ def demo_left(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if not printed.exists():
             out = io.StringIO()
             with chdir(place), redirect_stdout(out):
-                assert main(["demo", "--answers", "--date", "2026-01-31"]) == 0
+                if not word.startswith("-"):
+                    Path(word).mkdir(parents=True)
+                assert main(["demo", word, "--date", "2026-01-31"]) == 0
+                assert Path.cwd() == place
             printed.write_text(out.getvalue(), encoding="utf-8")
     return place
 

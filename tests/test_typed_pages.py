@@ -401,24 +401,19 @@ def around(name: str, request: pytest.FixtureRequest) -> Iterator[tuple[dict[str
         yield {}, {}
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("demo")
-    with chdir(folder), redirect_stdout(io.StringIO()):
-        assert main(["demo", "demo"]) == 0
-    return folder / "demo"
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("name", STARTS)
 def test_a_page_does_what_it_says_from_an_empty_directory(
-    name: str, tmp_path: Path, demo: Path, demo_left: Path, request: pytest.FixtureRequest
+    name: str, tmp_path: Path, lists_left: Path, demo_left: Path, request: pytest.FixtureRequest
 ) -> None:
     page = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
     start = STARTS[name]
     with around(name, request) as (environment, named):
         reader = Reader(tmp_path, start, environment, named)
-        reader.left = {"rankgate demo demo": demo, "rankgate demo demo --answers": demo_left / "rankgate-demo"}
+        reader.left = {
+            "rankgate demo demo": lists_left / "some" / "directory of mine",
+            "rankgate demo demo --answers": demo_left / "rankgate-demo",
+        }
         reader.prepare(page)
         reader.follow(page)
     assert reader.printed

@@ -80,12 +80,10 @@ def test_it_shows_the_three_verdicts_and_exits_0(once: tuple[str, Path]) -> None
     assert re.findall(r"^(\d)\. ", out, re.MULTILINE) == [*"123456789"]
 
 
-def test_without_answers_it_is_a_screen_or_two_and_ends_in_an_acceptance(elsewhere: Path, capsys: Capture) -> None:
-    Path("some/directory of mine").mkdir(parents=True)
-    assert main(["demo", "some/directory of mine", *DATE]) == 0
-    out = capsys.readouterr().out
-    assert [*elsewhere.iterdir()] == [elsewhere / "some"]
-    assert Path.cwd() == elsewhere
+def test_without_answers_it_is_a_screen_or_two_and_ends_in_an_acceptance(elsewhere: Path, lists_left: Path) -> None:
+    out = (lists_left / "printed.txt").read_text(encoding="utf-8")
+    assert {each.name for each in lists_left.iterdir()} == {"some", "printed.txt", "lock"}
+    shutil.copytree(lists_left / "some", "some")
     codes, stated, _ = typed(out.partition("All of it lies in ")[2], elsewhere)
     assert (codes, len(codes)) == (stated, 2)
     assert verdicts_in(out) == STORY[:3]
