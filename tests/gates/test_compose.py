@@ -36,7 +36,7 @@ from rankgate.model.gate_result import GateResult
 from rankgate.model.lineage import GoldChanges, GoldMark
 from rankgate.model.report import BaselineSource, Diagnosis, Moved, Provenance, Queries, Report, Source
 from rankgate.model.report_text import decode_report, encode_report
-from rankgate.model.scores import RankSummary
+from rankgate.model.scores import KeptQueries, RankSummary
 from rankgate.model.values import (
     Direction,
     EvidenceState,
@@ -333,7 +333,7 @@ def test_the_first_of_empty_lists_is_that_which_had_most() -> None:
 def test_values_without_lists_are_no_empty_lists() -> None:
     gold = Gold(samples={"q0": Sample(query_id="q0", gains={"a": 1.0})}, name="gold", format="python")
     of_values, absent = scores([0.5]), scores([0.0], missing=[0])
-    of_table = replace(of_values, rank_summaries={"q0": RankSummary((None,), None, 5, ())})
+    of_table = replace(of_values, kept=KeptQueries(rank_summaries={"q0": RankSummary((None,), None, 5, ())}))
     assert [empties_of(gold, each, None) for each in (of_values, of_table)] == [None, None]
     assert empties_of(gold, absent, None) == Empties(empty=1, total=1, absent=1, first="q0")
 

@@ -193,7 +193,7 @@ def test_what_the_judge_failed_at_stands_at_the_gate_alone() -> None:
     """Not at its segments, which would repeat it, nor where nobody is known to have judged."""
     cut = AnswerVerdicts(query_id="q0", context=(), citations=(), no_answer=False, support=CUT, state=CUT)
     query = replace(answered("q0", "a"), details=Details(verdicts=(cut,)))
-    now = replace(scores([None, 1.0, 1.0], METRIC), matched={"q0": query})
+    now = replace(scores([None, 1.0, 1.0], METRIC), kept=KeptQueries(matched={"q0": query}))
     row = decide(gate(METRIC, floor=0.1), now, None)
 
     def failures(mark: JudgeMark | None) -> list[int | None]:
