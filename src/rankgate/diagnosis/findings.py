@@ -111,10 +111,15 @@ def diagnose_conclusion(
     gate = next((each for each in report.gates if each.place == (about.gate, about.segment)), None)
     if metric is None:
         return report.explanation.diagnosis
-    rows = [row for row, each in enumerate(gold.samples.values()) if in_segment(part_names(each), about.segment)]
-    names = {candidate.query_ids[row] for row in rows}
-    part = replace(gold, samples={query: sample for query, sample in gold.samples.items() if query in names})
-    now, before = on_rows(candidate, rows), on_rows(baseline, rows) if baseline else None
+    part = gold
+    now = candidate
+    before = baseline
+    if about.segment is not None:  # all questions need no copy
+        rows = [row for row, each in enumerate(gold.samples.values()) if in_segment(part_names(each), about.segment)]
+        names = {candidate.query_ids[row] for row in rows}
+        part = replace(gold, samples={query: sample for query, sample in gold.samples.items() if query in names})
+        now = on_rows(candidate, rows)
+        before = on_rows(baseline, rows) if baseline else None
     if gate is None:
         overall = next(each for each in report.gates if each.name == about.gate and each.segment is None)
         pairs = paired_scores(metric, now, before) if before else None
