@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -64,11 +64,16 @@ def waited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[float | None
     write_lines("run.jsonl", [line(0)])
     asked = list[float | None]()
 
-    def pause(*words: Any) -> float:
-        asked.append(waits.pause(*words))
-        return 0.0
+    def noted(wait: Callable[..., float | None]) -> Callable[..., float]:
+        def instead(*words: Any) -> float:
+            if seconds := wait(*words):
+                asked.append(seconds)
+            return 0.0
 
-    monkeypatch.setattr(client, "pause", pause)
+        return instead
+
+    monkeypatch.setattr(client, "pause", noted(waits.pause))
+    monkeypatch.setattr(client, "until_limits_end", noted(waits.until_limits_end))
     return asked
 
 
@@ -112,7 +117,10 @@ def test_aimock(node_modules: Path, waited: list[float | None], capsys: pytest.C
     command = ["node", str(program), "--port", str(port), "--fixtures", "fixtures.json", "--strict"]
     with at_work(command, port) as address:
         judged(address, capsys, *METRICS)
-        assert len(waited) == 1
+        until_its_limit, for_the_refusal = waited
+        assert until_its_limit == waits.MAX_WAIT
+        assert for_the_refusal is not None
+        assert 1 <= for_the_refusal < 1.5
         kept = read_verdicts("run.verdicts.jsonl").values()
         assert {each.task.value for each in kept if each.verdicts is not None} == {"split", "entail", "address"}
         found = judged(address, capsys, "--metric", "context_precision", code=2)
