@@ -762,3 +762,12 @@ def test_a_missing_value_counts_against_a_drop_where_the_baseline_has_it(old: fl
     now = msgspec.structs.replace(now, givers={"latency": {"q39": None}})
     (reason,) = decide(gate("latency", drop=5.0), now, before).decision.reasons
     assert (reason.kind, reason.count) == (ReasonKind.REGRESSION, counted)
+
+
+def test_a_missing_time_counts_as_the_slowest_of_a_drop() -> None:
+    """99 answers are slower by 1.0 ms in the mean, and by 2.0 where the hundredth took 200 ms as well."""
+    now = scores([200.0, *[100.0] * 98, None], "latency")
+    now = msgspec.structs.replace(now, givers={"latency": {"q99": None}})
+    result = decide(gate("latency", drop=1.5), now, scores([100.0] * 100, "latency"))
+    (reason,) = result.decision.reasons
+    assert (result.verdict, reason.at_worst) == (WARN, 2.0)

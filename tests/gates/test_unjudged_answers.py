@@ -81,6 +81,16 @@ def test_a_gap_of_the_baseline_fails_nothing_that_could_pass(metric: str, eviden
         assert {case.verdict(case.now[0], before=end) for end in (0.0, 1.0)} == {Verdict.FAIL}
 
 
+@pytest.mark.parametrize(("before", "verdict"), [(1.0, Verdict.FAIL), (None, Verdict.WARN), (0.0, Verdict.PASS)])
+def test_a_drop_that_rests_on_a_gap_of_the_baseline_is_in_doubt(before: float | None, verdict: Verdict) -> None:
+    """Two of 60 answers are wrong now: a drop of 3.3 points or of 1.7, as the first was right before or not."""
+    unjudged = [] if before is not None else [0]
+    now = with_gaps([0.0, 0.0, *[1.0] * 58], "faithfulness", [])
+    old = with_gaps([before or 0.0, *[1.0] * 59], "faithfulness", unjudged)
+    limited = gate("faithfulness", drop=0.03).model_copy(update={"max_unjudged": MOST})
+    assert decide(limited, now, old).verdict is verdict
+
+
 LASTING, UNASKED = Unjudged(UnjudgedKind.LENGTH), NO_VERDICT
 
 
