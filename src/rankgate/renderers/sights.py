@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import singledispatch
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from rankgate.errors import shown
 from rankgate.gates.sights import (
@@ -35,40 +35,29 @@ _IN_RUNS = " in 4 of 5 runs"  # POWER, in words
 _DIGITS = 3
 
 
-@singledispatch
-def fact_text(fact: SightFact | str) -> str:
-    """The fact in a sentence without a full stop; what is none of these is a sentence, and stays as it is."""
-    return str(fact)
-
-
-@fact_text.register
-def _(fact: Sights) -> str:
+def _sights(fact: Sights) -> str:
     if fact.each[1:]:
         return _sights_text(fact.each)
     sight = fact.each[0]
     return f"gate {shown(sight.gate.name)}: {sight_text(sight)}"
 
 
-@fact_text.register
-def _(fact: BlindSpot) -> str:
+def _blind_spot(fact: BlindSpot) -> str:
     return f"gate {shown(fact.sight.gate.name)}: {blind_text(fact.sight)}"
 
 
-@fact_text.register
-def _(fact: BlindParts) -> str:
+def _blind_parts(fact: BlindParts) -> str:
     segments = f"{count_text(fact.blind, 'segment')} of {fact.among}"
     return f"gate {shown(fact.sight.gate.name)}, {segments}: in {shown(fact.first)} {blind_text(fact.sight)}"
 
 
-@fact_text.register
-def _(fact: UnjudgedParts) -> str:
+def _unjudged_parts(fact: UnjudgedParts) -> str:
     none = f"judges none of its {fact.segments} segments" if fact.segments > 1 else "does not judge its only segment"
     most = f"at most {count_text(fact.largest, 'question')}, fewer than {fact.rule.min_queries} (`min_queries`)"
     return f"gate {shown(fact.gate.name)} {none} by {' and '.join(map(shown, fact.rule.by))}: {most}"
 
 
-@fact_text.register
-def _(fact: SmallParts) -> str:
+def _small_parts(fact: SmallParts) -> str:
     sizes = f"{fact.fewest} to {fact.most}" if fact.fewest < fact.most else f"{fact.fewest}"
     losses = "no loss at all"
     if fact.detectable <= 1:
@@ -77,8 +66,7 @@ def _(fact: SmallParts) -> str:
     return f"{fact.blind} of {count_text(fact.among, 'segment')}, of {sizes} questions, {detect} {losses}{_IN_RUNS}"
 
 
-@fact_text.register
-def _(fact: LostUnseen) -> str:
+def _lost_unseen(fact: LostUnseen) -> str:
     """With the sizes of the first gate."""
     metric = fact.gate.metric
     part, caught = points_text(fact.part, metric.unit), points_text(fact.caught, metric.unit)
@@ -93,22 +81,19 @@ def _(fact: LostUnseen) -> str:
     return f"gate {shown(fact.gate.name)}: {fifth}: {why}{also}"
 
 
-@fact_text.register
-def _(fact: BlockedByChance) -> str:
+def _blocked_by_chance(fact: BlockedByChance) -> str:
     which = f"the changes that lose 2.5% of {count_text(fact.queries, 'question')} and win as many"
     rule = f"`max_lost_queries: {fact.gate.max_lost_queries}` beside proven_harm"
     return f"gate {shown(fact.gate.name)}: {rule} blocks {fact.share:.0%} of {which}"
 
 
-@fact_text.register
-def _(fact: NoBound) -> str:
+def _no_bound(fact: NoBound) -> str:
     give = count_text(fact.queries, "question gives", "questions give")
     no_bound = f"{give} {fact.gate.metric.name} no bound"
     return f"gate {shown(fact.gate.name)}: {no_bound}; the swap test alone can prove a change"
 
 
-@fact_text.register
-def _(fact: FewClusters) -> str:
+def _few_clusters(fact: FewClusters) -> str:
     of_segment = "" if fact.segment is None else f", {shown(fact.segment)}"
     needed = f"{MIN_FOR_INTERVAL} on a low value can"
     if fact.clusters < MIN_FOR_TEST:
@@ -117,13 +102,11 @@ def _(fact: FewClusters) -> str:
     return f"gate {shown(fact.gate.name)}{of_segment}: {clusters} of questions; from {needed}"
 
 
-@fact_text.register
-def _(fact: JudgedLabels) -> str:
+def _judged_labels(fact: JudgedLabels) -> str:
     return f"gate {shown(fact.gate.name)}: {labels_text(fact.gate.metric.name, fact.judge)}"
 
 
-@fact_text.register
-def _(fact: JudgedSight) -> str:
+def _judged_sight(fact: JudgedSight) -> str:
     """`with 200 questions, drops of 5.1 to 9.2 pp or more are detected …`, and how many would do."""
     gate, seen = fact.gate, fact.seen
     safe, unit = gate.evidence is Evidence.PROVEN_SAFE, gate.metric.unit
@@ -144,12 +127,32 @@ def _(fact: JudgedSight) -> str:
     return f"gate {shown(gate.name)}: {text}"
 
 
-@fact_text.register
-def _(fact: UnseenAnswers) -> str:
+def _unseen_answers(fact: UnseenAnswers) -> str:
     flaws = ", ".join(flaw.value for flaw in fact.flaws)
     also = ", unless a rubric asks for that" if fact.asks_rubric else ""
     where = "docs/judge.md, “Answers that go wrong”, says which gates do"
     return f"no gate that may block sees answers that are {flaws}{also}; {where}"
+
+
+WORDED: Mapping[type[SightFact], Callable[[Any], str]] = {
+    Sights: _sights,
+    BlindSpot: _blind_spot,
+    BlindParts: _blind_parts,
+    UnjudgedParts: _unjudged_parts,
+    SmallParts: _small_parts,
+    LostUnseen: _lost_unseen,
+    BlockedByChance: _blocked_by_chance,
+    NoBound: _no_bound,
+    FewClusters: _few_clusters,
+    JudgedLabels: _judged_labels,
+    JudgedSight: _judged_sight,
+    UnseenAnswers: _unseen_answers,
+}
+
+
+def fact_text(fact: SightFact | str) -> str:
+    """The fact in a sentence without a full stop; what is a sentence stays as it is."""
+    return fact if isinstance(fact, str) else WORDED[type(fact)](fact)
 
 
 def sight_text(sight: Sight) -> str:
