@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 from tests.gate_rows import changed
-from tests.renderers.reports import RECALL, REPORT
+from tests.renderers.reports import FELL, RECALL, REPORT
 from tests.report_keys import with_keys
 
 from rankgate.model.report import Report
@@ -20,14 +20,14 @@ from rankgate.renderers.terminal import render_terminal, terminal_blocks
 HOSTILE = "@octocat `x` | <img src=x> [link](https://evil.example)\n::error::x ##[x]"
 
 
-def report(waived: Waived) -> Report:
+def report(waived: Waived, reason: Reason = FELL) -> Report:
     gate = changed(
         RECALL,
         verdict=Verdict.WARN,
         segment=None,
         queries=[],
         waived=waived,
-        reasons=[Reason(ReasonKind.LOST, count=3, limit=1)],
+        reasons=[reason],
     )
     return with_keys(REPORT, verdict=Verdict.WARN, gates=[gate], problems=[], failures=[], warnings=[])
 
@@ -41,6 +41,15 @@ def test_the_comment_says_who_waived_why_and_where_although_there_is_but_one_rea
     assert "waived until 2026-12-31 |" in text
     said = "- WARN: recall@5 is waived until 2026-12-31"
     assert f"{said} (`alice`, `the parser`, `https://example.org/1`)." in text.splitlines()
+
+
+def test_what_the_numbers_do_not_show_stands_behind_the_waiver_once() -> None:
+    lost = Reason(ReasonKind.LOST, count=3, limit=1)
+    rows = [line for line in render_markdown(report(WAIVED, lost)).splitlines() if "⚠️ waived |" in line]
+    assert rows
+    for row in rows:
+        assert row.count("waived until 2026-12-31") == 1
+        assert "waived until 2026-12-31: 3 questions were lost in recall@5; at most 1 allowed |" in row
 
 
 def test_the_terminal_says_the_same() -> None:

@@ -28,10 +28,10 @@ def notes_on(gate: GateResult, report: Report) -> Iterator[Sentence]:
         named = [part for query in gate.decision.queries[:MAX_NAMED] for part in (", ", Text(query, 24))][1:]
         more = f" and {len(gate.decision.queries) - MAX_NAMED:,} more" if gate.decision.queries[MAX_NAMED:] else ""
         yield (*named, f"{more} must pass and {'do' if gate.decision.queries[1:] else 'does'} not")
-    if gate.decision.waived:
-        yield (waived_text(gate.decision.waived),)
     if 0 in _unsaid(gate, report):
-        yield (sentences(gate)[0],)
+        yield (sentences(gate)[0],)  # which begins with the waiver
+    elif gate.decision.waived:
+        yield (waived_text(gate.decision.waived),)
     if note := _waiver_note(gate, report):
         yield (note,)
 
