@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -182,7 +181,7 @@ def _pairs(family: type[BaseMetric], inside: str) -> dict[str, str]:
 def _converted(kind: type[BaseMetric | View], written: Mapping[str, str]) -> dict[str, Any]:
     if not written:
         return {}
-    types = _types(kind)
+    types = {each.name: each.type for each in msgspec.structs.fields(kind) if each.name not in ("cutoff", "metric")}
     converted: dict[str, Any] = {}
     for key, value in written.items():
         if key not in types:
@@ -190,12 +189,6 @@ def _converted(kind: type[BaseMetric | View], written: Mapping[str, str]) -> dic
             raise ValueError(f"{getattr(kind, 'key', '')} has no parameter {key!r} (known: {known})")
         converted[key] = _parameter(key, types[key], value)
     return converted
-
-
-@cache
-def _types(kind: type[BaseMetric | View]) -> dict[str, Any]:
-    """The types of the parameters, which cost more to read than all else of a name."""
-    return {each.name: each.type for each in msgspec.structs.fields(kind) if each.name not in ("cutoff", "metric")}
 
 
 def _parameter(key: str, kind: Any, value: str) -> object:
