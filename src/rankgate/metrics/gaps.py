@@ -94,8 +94,8 @@ def filled(metric: Metric, column: Sequence[float | None], rows: set[int], fract
     """The column with a value where it lacks one in these rows: at this fraction between the worst and the best."""
     low = 0.0 if metric.low is None else metric.low
     high = 1.0 if metric.high is None else metric.high
-    worst, best = (low, high) if metric.direction is Direction.HIGHER else (high, low)
-    value = worst + fraction * (best - worst)
+    width = high - low
+    value = low + fraction * width if metric.direction is Direction.HIGHER else high - fraction * width
     return [value if row in rows and known is None else known for row, known in enumerate(column)]
 
 

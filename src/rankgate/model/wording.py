@@ -46,7 +46,8 @@ def first_text(k: int | None, *, results: bool = False) -> str:
     """`the first 5`, or `the first 5 results`; of one alone `the first result`, of a question's own number `k`."""
     if k == 1:
         return "the first result"
-    return f"the first {'k' if k is None else f'{k:,}'}{' results' if results else ''}"
+    number = "k" if k is None else f"{k:,}"
+    return f"the first {number} results" if results else f"the first {number}"
 
 
 def in_first_text(k: int | None, *, results: bool = False) -> str:

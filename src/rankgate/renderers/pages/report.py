@@ -97,7 +97,8 @@ def curves_of(details: ReportDetails) -> Curves | None:
 
 def knee_text(sweep: Sweep) -> str:
     """A sentence: `Knee of recall: 5 now, 4 in the baseline`."""
-    now, before = ("none" if knee is None else f"{knee}" for knee in (sweep.knee, sweep.baseline_knee))
+    now = "none" if sweep.knee is None else f"{sweep.knee}"
+    before = "none" if sweep.baseline_knee is None else f"{sweep.baseline_knee}"
     compared = f" now, {before} in the baseline" if sweep.baseline is not None else ""
     return f"Knee of {NAMES[sweep.measure]}: {now}{compared}."
 
