@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from rankgate.forges.check_reports import QUEUE, Own, Record, base_key, commit_verdict, record_of
+from rankgate.forges.check_reports import QUEUE, Record, Result, base_key, commit_verdict, record_of
 
 MAIN, WEAK = base_key("main"), base_key("weak")
 
 
 def said(
-    pull: int, own: Own, *, run: int = 100, attempt: int = 1, job: str = "gate/0", base: str | None = None
+    pull: int, result: Result, *, run: int = 100, attempt: int = 1, job: str = "gate/0", base: str | None = None
 ) -> Record:
     bases = {11: MAIN, 12: WEAK, 20: MAIN}
-    return Record(run=run, attempt=attempt, pull=pull, base=base or bases.get(pull, MAIN), job=job, own=own)
+    return Record(run=run, attempt=attempt, pull=pull, base=base or bases.get(pull, MAIN), job=job, result=result)
 
 
 BOTH = {11: MAIN, 12: WEAK}
@@ -199,7 +199,7 @@ RECORDS = st.builds(
     pull=st.integers(0, 10**9),
     base=st.text("0123456789abcdef", min_size=12, max_size=12),
     job=st.from_regex(r"[A-Za-z0-9_./-]{1,170}", fullmatch=True),
-    own=st.sampled_from(["pending", "success", "action_required", "failure"]),
+    result=st.sampled_from(["pending", "success", "action_required", "failure"]),
 )
 
 

@@ -113,7 +113,13 @@ SUBJECT = Subject("gate.run")
 def reports(github: GitHub, pull: PullRequest, at: str = MORNING, number: int | None = None, job: str = JOB) -> None:
     """A job's report on the head of a pull request was completed."""
     about = Record(
-        run=6, attempt=1, pull=number or pull.number, base=base_key("main"), job=job, own="failure", judged=SUBJECT.text
+        run=6,
+        attempt=1,
+        pull=number or pull.number,
+        base=base_key("main"),
+        job=job,
+        result="failure",
+        judged=SUBJECT.text,
     )
     check = {"name": CHECK, "head_sha": pull.head_sha, "external_id": about.text(), "status": "completed"}
     made = github.do("POST", "/check-runs", {**check, "conclusion": "failure"}, by=github.token)

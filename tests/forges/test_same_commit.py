@@ -380,7 +380,7 @@ class TestWhatIsNotOurs:
     """Nobody's check run stands for a report of ours."""
 
     def record(self, pull: PullRequest, **changes: Any) -> str:
-        values = {"run": 999, "attempt": 1, "base": base_key("main"), "job": "rankgate.yml/gate/0", "own": "success"}
+        values = {"run": 999, "attempt": 1, "base": base_key("main"), "job": "rankgate.yml/gate/0", "result": "success"}
         return Record(pull=pull.number, **{**values, **changes}).text()
 
     def post(self, team: Team, pull: PullRequest, by: str, **fields: Any) -> None:

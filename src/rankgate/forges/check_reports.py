@@ -10,12 +10,13 @@ import msgspec
 from msgspec.structs import replace
 
 Conclusion = Literal["success", "failure", "action_required"]
-Own = Literal["pending", "success", "action_required", "failure"]
+Result = Literal["pending", "success", "action_required", "failure"]
 _Job = Annotated[str, msgspec.Meta(pattern=r"(?a)\A[\w./-]{1,170}\Z")]  # it is shown
 
 QUEUE = 0  # stands for the pull request where the commit is a merge group's
-_SEVERITY: tuple[Own, ...] = ("success", "pending", "action_required", "failure")
-_RESULTS: tuple[Own, ...] = ("pending", "success", "action_required", "failure")  # what a lost answer doubled is none
+_SEVERITY: tuple[Result, ...] = ("success", "pending", "action_required", "failure")
+# Of two check runs of one attempt: a lost answer may have left one without a result.
+_RESULTS: tuple[Result, ...] = ("pending", "success", "action_required", "failure")
 _SAYS = {"pending": "has no report yet", "action_required": "asks for a maintainer", "failure": "fails"}
 _TITLES: dict[Conclusion, str] = {"success": "Pass", "action_required": "Not yet", "failure": "Fail"}
 _UNKNOWN = "GitHub does not list the open pull requests of this commit; the job needs `pull-requests: read`"
@@ -23,7 +24,7 @@ _NONE = "no open pull request has this commit as its head"
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose report a check run stands for, and what that report alone concludes; `pending` before it is there.
+    """Whose report a check run stands for, and the `result` of that report alone; `pending` before it is there.
 
     It is the check run's external id, which only the App that made the check run can write. `base` is that of
     `base_key`, `job` tells the jobs of a pull request apart that share a gate id. `judged` is the digest of what was
@@ -35,7 +36,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     pull: int
     base: str
     job: _Job
-    own: Own = "pending"
+    result: Result = "pending"
     judged: str = ""
 
     def text(self) -> str:
@@ -44,7 +45,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
     def of(self, other: Record) -> bool:
         """Whether both are of the same attempt of the same job, for the same pull request."""
-        same = replace(other, own=self.own, base=self.base, judged=self.judged)
+        same = replace(other, result=self.result, base=self.base, judged=self.judged)
         return self == same
 
 
@@ -74,7 +75,7 @@ class CommitVerdict(msgspec.Struct, frozen=True):
         return f"{_TITLES[self.conclusion]}: {'; '.join(self.reasons) or 'all reports of this commit'}"[:255]
 
 
-def milder(one: Own, other: Own) -> bool:
+def milder(one: Result, other: Result) -> bool:
     """Whether the first keeps less from merging than the other; before there is a result nothing is milder."""
     return _RESULTS.index(one) < _RESULTS.index(other)
 
@@ -84,29 +85,41 @@ def commit_verdict(records: Iterable[Record], counted: Mapping[int, str] | None)
 
     Order is (run, attempt) per pull request and job: a later attempt replaces the result of its own job and no other's.
     Of two check runs of one attempt the worse result counts. A report that was judged against another base than the
-    pull request has now is none. Where there are records of a merge group, nothing else is waited for. `counted` are
-    the pull requests that count, and their bases; None where GitHub does not say, and then nothing passes.
+    pull request has now is none. Where there are records of a merge group, nothing else is waited for. `counted` has
+    the `base_key` of each pull request that counts, by its number; None where GitHub does not say, and then nothing
+    passes.
     """
-    newest: dict[tuple[int, str], Record] = {}
-    for record in sorted(records, key=lambda each: (each.run, each.attempt, _RESULTS.index(each.own))):
-        newest[record.pull, record.job] = record
-    deciding = [
-        each if counted is None or each.base == counted.get(each.pull, each.base) else replace(each, own="pending")
-        for _, each in sorted(newest.items())
-        if counted is None or each.pull == QUEUE or each.pull in counted
-    ]
-    results: list[tuple[Own, str]] = [(each.own, _who(each, deciding)) for each in deciding]
-    there = {each.pull for each in deciding}
-    missing = [] if QUEUE in there else sorted({*(counted or ())} - there)
-    results += [("pending", f"pull request #{number}") for number in missing]
-    worst: Own = max((result for result, _ in results), key=_SEVERITY.index, default="pending")
-    reasons: tuple[str, ...] = (_NONE,)
-    if results:
-        reasons = tuple(f"{who} {_SAYS[result]}" for result, who in results if result == worst != "success")
+    deciding = _deciding(records, counted)
+    results: list[tuple[Result, str]] = [(each.result, _who(each, deciding)) for each in deciding]
+    reported = {each.pull for each in deciding}
+    if QUEUE not in reported:
+        missing = sorted({*(counted or ())} - reported)
+        results += [("pending", f"pull request #{number}") for number in missing]
+    worst: Result = max((result for result, _ in results), key=_SEVERITY.index, default="pending")
+    reasons: tuple[str, ...] = ()
     if counted is None and worst in ("success", "pending"):
         worst = "pending"
         reasons = (_UNKNOWN,)
+    elif not results:
+        reasons = (_NONE,)
+    elif worst != "success":
+        reasons = tuple(f"{who} {_SAYS[worst]}" for result, who in results if result == worst)
     return CommitVerdict("action_required" if worst == "pending" else worst, tuple(deciding), reasons)
+
+
+def _deciding(records: Iterable[Record], counted: Mapping[int, str] | None) -> list[Record]:
+    """The newest record of each job of a pull request that counts, by its number and job; see `commit_verdict`."""
+    newest: dict[tuple[int, str], Record] = {}
+    for record in sorted(records, key=lambda each: (each.run, each.attempt, _RESULTS.index(each.result))):
+        newest[record.pull, record.job] = record
+    deciding: list[Record] = []
+    for _, record in sorted(newest.items()):
+        if counted is None or record.pull == QUEUE:
+            deciding.append(record)
+        elif record.pull in counted:
+            of_other_base = record.base != counted[record.pull]
+            deciding.append(replace(record, result="pending") if of_other_base else record)
+    return deciding
 
 
 def _who(record: Record, all_of: Iterable[Record]) -> str:

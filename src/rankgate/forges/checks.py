@@ -61,7 +61,7 @@ def begin(client: Client, check: Check) -> bool:
     counted = _counted(client, check, [*(record for _, record in ours), check.record])
     if counted is not None and check.record.pull not in {QUEUE, *counted}:
         return False
-    if _own(ours, check) is None:
+    if _of_attempt(ours, check) is None:
         _create(client, check, {"status": "in_progress", "output": {"title": _WAITING, "summary": f"{_WAITING}."}})
     return True
 
@@ -69,7 +69,7 @@ def begin(client: Client, check: Check) -> bool:
 def foresee(client: Client, check: Check, conclusion: Conclusion) -> CommitVerdict:
     """What all checks of the name conclude once this report is among them."""
     others = [record for _, record in _ours(client, check) if not record.of(check.record)]
-    records = [*others, replace(check.record, own=conclusion)]
+    records = [*others, replace(check.record, result=conclusion)]
     return commit_verdict(records, _counted(client, check, records))
 
 
@@ -78,13 +78,13 @@ def complete(client: Client, check: Check, output: CheckRunOutput, conclusion: C
 
     The external id keeps what this report alone concludes: it is not lost in what all conclude together.
     """
-    existing = _own(_ours(client, check), check)
-    if existing and not check.again and milder(conclusion, existing[1].own):
+    existing = _of_attempt(_ours(client, check), check)
+    if existing and not check.again and milder(conclusion, existing[1].result):
         return settle(client, check)
     ended = foresee(client, check, conclusion)
     batches = list(_batches(output.annotations))
     text = {"title": output.title if ended.conclusion == conclusion else ended.title, "summary": output.summary}
-    check = replace(check, record=replace(check.record, own=conclusion))
+    check = replace(check, record=replace(check.record, result=conclusion))
     fields = {"status": "completed", "conclusion": ended.conclusion, "external_id": check.record.text()}
     first = {**fields, "output": {**text, "annotations": batches[0]}}
     number = existing[0]["id"] if existing else _create(client, check, first)
@@ -119,7 +119,7 @@ def settle(client: Client, check: Check) -> CommitVerdict:
 def reports(client: Client, check: Check) -> list[tuple[Record, str | None]]:
     """Whose reports there are, and when the first of each was completed, newest first; None where there is none yet."""
     ours = reversed(_ours(client, check))
-    return [(record, None if record.own == "pending" else item["completed_at"]) for item, record in ours]
+    return [(record, None if record.result == "pending" else item["completed_at"]) for item, record in ours]
 
 
 def _ours(client: Client, check: Check) -> list[_Ours]:
@@ -135,7 +135,7 @@ def _ours(client: Client, check: Check) -> list[_Ours]:
     return sorted(ours, key=lambda each: int(each[0]["id"]))
 
 
-def _own(ours: Sequence[_Ours], check: Check) -> _Ours | None:
+def _of_attempt(ours: Sequence[_Ours], check: Check) -> _Ours | None:
     """This attempt's check, the first if a lost answer made two."""
     return next((each for each in ours if each[1].of(check.record)), None)
 
@@ -155,8 +155,8 @@ def _counted(client: Client, check: Check, records: Sequence[Record]) -> dict[in
 def _agrees(item: Mapping[str, Any], record: Record, ended: CommitVerdict) -> bool:
     """Whether a check says what all say together; one that still runs and counts need not."""
     if item["status"] != "completed":
-        return record.own == "pending" and any(record.of(one) for one in ended.deciding)
-    entitled = record.own == ended.conclusion or item["output"]["title"] == ended.title
+        return record.result == "pending" and any(record.of(one) for one in ended.deciding)
+    entitled = record.result == ended.conclusion or item["output"]["title"] == ended.title
     return entitled and bool(item["conclusion"] == ended.conclusion)
 
 
@@ -169,7 +169,7 @@ def _create(client: Client, check: Check, fields: Mapping[str, Any]) -> int:
         answer = client.send("POST", path, body)
     except LostResponseError as error:
         client.pause_after(error, 0)
-        existing = _own(_ours(client, check), check)
+        existing = _of_attempt(_ours(client, check), check)
         if existing is not None:
             return int(existing[0]["id"])
         answer = client.send("POST", path, body)
@@ -186,7 +186,7 @@ def _update(client: Client, check: Check, existing: _Ours, fields: Mapping[str, 
         fields: what of it is sent; `external_id` says which report it is of.
     """
     item, record = existing
-    if item["completed_at"] and record.own != "pending":
+    if item["completed_at"] and record.result != "pending":
         new_record = record_of(fields.get("external_id")) or record
         same_report = new_record.judged == record.judged
         fields = {**fields, "completed_at": item["completed_at"] if same_report else client.time()}

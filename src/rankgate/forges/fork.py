@@ -65,8 +65,8 @@ def judge_fork(
     by_number = {pull.number: Judged(replace(work.context, pull=pull)) for pull in work.pulls}
     write_atomic(left, msgspec.json.encode([*by_number.values()]))
     outcome = joined(*(announce(client, each.context, settings) for each in by_number.values()))
-    for pull, report, judged in _judged(client, work, settings, at_base, artifact):
-        by_number[pull.number] = Judged(replace(work.context, pull=pull, judged=judged), report)
+    for each in _reported(client, work, settings, at_base, artifact):
+        by_number[each.pull.number] = Judged(replace(work.context, pull=each.pull, judged=each.judged), each.report)
         write_atomic(left, msgspec.json.encode(sorted(by_number.values(), key=_severity, reverse=True)))
     return outcome
 
@@ -102,8 +102,8 @@ def _work_for(client: Client, context: Context, settings: Settings) -> _Work | s
     """
     run = context.workflow_run
     number = context.pull and context.pull.number
-    alone = settings.login != ACTIONS_LOGIN
-    if early := _without_runs(context, alone=alone):
+    by_app = settings.login != ACTIONS_LOGIN  # then this job alone reports, also on pull requests of the repository
+    if early := _without_runs(context, by_app=by_app):
         return early
     head = pull_of(client, context.repository, number) if number else run
     at_head = open_at(client, context.repository, head.head_sha) if head else []
@@ -112,46 +112,49 @@ def _work_for(client: Client, context: Context, settings: Settings) -> _Work | s
         return f"no open pull request has {str(context.sha)[:12]} as its head"
     judging = replace(context, sha=head.head_sha, settles=False)
     check = check_of(replace(judging, pull=pulls[0]), settings)
-    known = {each.run for each, _ in reports(client, check)} if check else set[int]()
-    runs = _recorded(client, context, pulls[0], known, alone=alone)
+    reported = {each.run for each, _ in reports(client, check)} if check else set[int]()
+    runs = _recorded(client, context, pulls[0], reported, by_app=by_app)
     ended = [each for each in runs if each["status"] == "completed" and each["conclusion"] != "action_required"]
     if not ended:
         return f"no run for {head.head_sha[:12]} has ended yet"
     newest = ended[-1]
-    by_writers = {each.number for each in pulls if alone and of_writer(client, context.repository, each)}
+    by_writers = {each.number for each in pulls if by_app and of_writer(client, context.repository, each)}
     if by_writers and newest is not runs[-1]:
         return f"a newer run for {head.head_sha[:12]} has not ended yet"
     judged = replace(judging.run, id=newest["id"], attempt=newest["run_attempt"])
     return _Work(replace(judging, run=judged), pulls, by_writers)
 
 
-def _without_runs(context: Context, *, alone: bool) -> _Work | str | None:
+def _without_runs(context: Context, *, by_app: bool) -> _Work | str | None:
     """What the event says by itself: a group of the merge queue, or why there is nothing to do; None for the rest."""
     run = context.workflow_run
     pull = context.pull
     queue = QUEUED.fullmatch(f"refs/heads/{run.head_branch}") if run else None
-    if run and queue and alone:  # whatever became of the run, so that the queue never waits
+    if run and queue and by_app:  # whatever became of the run, so that the queue never waits
         group = Pull(QUEUE, run.head_sha, queue["base"], queue["sha"], run.head_repository, from_fork=False)
         return _Work(context, [group], {QUEUE})
-    if run and not (run.event == "pull_request" and (alone or run.from_fork)):
+    if run and not (run.event == "pull_request" and (by_app or run.from_fork)):
         return "the workflow was not one of a fork's pull request"
-    judges_itself = pull and not pull.from_fork and (alone or not context.read_only)  # read-only: of Dependabot
-    if judges_itself and not (alone and context.action in ("labeled", "unlabeled")):
+    judges_itself = pull and not pull.from_fork and (by_app or not context.read_only)  # read-only: of Dependabot
+    if judges_itself and not (by_app and context.action in ("labeled", "unlabeled")):
         return "the pull request is one of this repository, and its own workflow decides when it is judged"
     return None
 
 
-def _recorded(client: Client, context: Context, head: Pull, known: set[int], *, alone: bool) -> list[Mapping[str, Any]]:
-    """The runs of the gate's workflow for a commit, the newest last; known are some that it was reported on.
+def _recorded(
+    client: Client, context: Context, head: Pull, reported: set[int], *, by_app: bool
+) -> list[Mapping[str, Any]]:
+    """The runs of the gate's workflow for a commit, as GitHub lists them, the newest last.
 
-    One that was skipped, as by the label, has recorded nothing.
+    Which workflow is the gate's is known from the ids of runs that were `reported` on, and from the event. A run that
+    was skipped, as by the label, has recorded nothing.
     """
     path = f"/repos/{context.repository}/actions/runs"
     run = context.workflow_run
     listed = list(client.pages(path, {"head_sha": head.head_sha, "event": "pull_request"}, under="workflow_runs"))
     if run and all(each["id"] != run.id for each in listed):  # a list may lag behind
         listed.append(client.get(f"{path}/{run.id}"))
-    names = {each["name"] for each in listed if each["id"] in known or (run and each["id"] == run.id)}
+    names = {each["name"] for each in listed if each["id"] in reported or (run and each["id"] == run.id)}
     ours = [
         each
         for each in listed
@@ -159,7 +162,7 @@ def _recorded(client: Client, context: Context, head: Pull, known: set[int], *, 
         and (each["head_sha"], each["event"]) == (head.head_sha, "pull_request")
         and each["conclusion"] != "skipped"
         and (each["head_repository"] or {}).get("id") == head.head_repository
-        and (alone or head.from_fork or (each["actor"] or {}).get("login") == DEPENDABOT)
+        and (by_app or head.from_fork or (each["actor"] or {}).get("login") == DEPENDABOT)
     ]
     return sorted(ours, key=lambda each: (each["id"], each["run_attempt"]))
 
@@ -182,28 +185,36 @@ def _downloaded(client: Client, context: Context, artifact: str) -> _Left:
         return _Left(problems=[Problem(str(error))])
 
 
-def _judged(
+class _Reported(NamedTuple):
+    """A pull request at the tip of its base, the report on it, and what was judged, as the text of `Subject`."""
+
+    pull: Pull
+    report: Report
+    judged: str = ""
+
+
+def _reported(
     client: Client, work: _Work, settings: Settings, at_base: BaseCheckout, artifact: str
-) -> Iterator[tuple[Pull, Report, str]]:
-    """Each pull request with the report by its own base, and what was judged; a writer's as it asks itself, too."""
+) -> Iterator[_Reported]:
+    """Each pull request with the report by its own base; a writer's by its own files, too."""
     left = _downloaded(client, work.context, artifact)
     for pull in work.pulls:
         try:
             based = at_base.at_tip(pull) if pull.number != QUEUE else pull
             if left.problems:
-                yield based, at_base.not_judged(left.problems), ""
+                yield _Reported(based, at_base.not_judged(left.problems))
             elif pull.number in work.by_writers:
-                yield based, *_judged_as_asked(client, work, settings, at_base, based, left)
+                yield _judged_by_both(client, work, settings, at_base, based, left)
             else:
-                yield based, *_judged_by_base(client, work, settings, at_base, based, left)
+                yield _judged_by_base(client, work, settings, at_base, based, left)
         except RankgateError as error:
-            yield pull, at_base.not_judged(error.problems), ""
+            yield _Reported(pull, at_base.not_judged(error.problems))
 
 
-def _judged_as_asked(
+def _judged_by_both(
     client: Client, work: _Work, settings: Settings, at_base: BaseCheckout, pull: Pull, left: _Left
-) -> tuple[Report, str]:
-    """The report on a writer's pull request or a group of the queue, by the base and the head; and what was judged."""
+) -> _Reported:
+    """The report on a writer's pull request or a group of the queue, by the base and the head."""
     context = work.context
     head = at_base.merged(pull)  # with it comes a group's own base
     run = context.workflow_run
@@ -214,13 +225,13 @@ def _judged_as_asked(
     labels = labels_now(client, context, settings, labelled, subject, queued=pull.number == QUEUE)
     report = at_base.judge(pull, left.run, head=head, labels=labels, gold=left.gold)
     report = replace(report, origin=replace(report.origin, fork_runs="trusted"))
-    return report.with_notes(_OWN), subject.text
+    return _Reported(pull, report.with_notes(_OWN), subject.text)
 
 
 def _judged_by_base(
     client: Client, work: _Work, settings: Settings, at_base: BaseCheckout, pull: Pull, left: _Left
-) -> tuple[Report, str]:
-    """The report on a fork's pull request, by the base alone; and what was judged."""
+) -> _Reported:
+    """The report on a fork's pull request, by the base alone."""
     subject = at_base.subject(pull, None, left.run)
     labels = labels_now(client, work.context, settings, pull, subject)
     accepted_by = [each.by for each in labels if (each.name, each.standing) == (ACCEPT_RANKINGS, "counts")]
@@ -228,4 +239,5 @@ def _judged_by_base(
     if accepted_by:
         report = replace(report, origin=replace(report.origin, fork_runs="trusted"))
     accepted = [f"{code(by, 100)} has accepted these rankings." for by in accepted_by]
-    return report.with_notes(*label_notes(labels, ACCEPT_RANKINGS), *accepted), subject.text
+    notes = [*label_notes(labels, ACCEPT_RANKINGS), *accepted]
+    return _Reported(pull, report.with_notes(*notes), subject.text)

@@ -93,9 +93,10 @@ class Reported(msgspec.Struct, frozen=True):
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """What is judged now, as `Subject` has it, and all reports on it; `moved` is the last forced push, or empty.
+    """What is judged now, as the text of `Subject` has it (`GATE.RUN`, two digests), and all reports on the head.
 
-    `queued` says that the merge queue judges, whose run is another by nature.
+    `moved` is when it was last pushed by force, or empty. `queued` says that the merge queue judges, whose run is
+    another by nature.
     """
 
     judged: str
@@ -115,12 +116,12 @@ def worth(given: Given | None, seen: Seen) -> Standing:
     if given.by.casefold() == (seen.author or "").casefold() and not seen.accept_own:
         return "own"
     latest = dt.datetime.fromisoformat(given.at) - MINUTE
-    before = [each for each in seen.reports if seen.moved < each.at and dt.datetime.fromisoformat(each.at) <= latest]
-    if not before:
+    reports = [each for each in seen.reports if seen.moved < each.at and dt.datetime.fromisoformat(each.at) <= latest]
+    if not reports:
         return "unreported"
-    then = max(before, key=lambda each: each.at).judged
-    now = seen.judged
-    if seen.queued:
-        then = then.partition(".")[0]
-        now = now.partition(".")[0]
-    return "counts" if then == now != "" else "changed"
+    accepted = max(reports, key=lambda each: each.at).judged
+    judged = seen.judged
+    if seen.queued:  # only the gate has to be the same
+        accepted = accepted.partition(".")[0]
+        judged = judged.partition(".")[0]
+    return "counts" if judged and judged == accepted else "changed"

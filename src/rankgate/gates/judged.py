@@ -83,7 +83,8 @@ def people_of(
         trust = trust_of(calibration, mark, name, aged)
         known = calibration.metrics.get(name) if trust.labels else None
         if known and known.criterion != criterion_of(metric, block.rubrics):
-            trust, known = without_labels(Advisory.METRIC), None  # of another text under that name
+            trust = without_labels(Advisory.METRIC)  # the labels are of another text under that name
+            known = None
         if known and candidate and (known.value is None or not _labelled_alike(known.values, candidate, metric)):
             trust = replace(trust, floor=Advisory.QUERIES)
         elif itself and trust.floor is Advisory.CANNOT_TELL:
@@ -106,7 +107,7 @@ def _labelled_alike(labelled: Mapping[str, float], candidate: Scores, metric: Me
 
 
 def without_judge(gate: Gate, judge: Judge, candidate: Scores, baseline: Scores | None) -> Gate | None:
-    """The gate on what needs no judge, where there is such and the judge's word does not count in all."""
+    """The gate on `given_rate`, which needs no judge; None where it is on another rate, or the judge's word counts."""
     given = GivenRate()
     scored = given.name in candidate.values and (baseline is None or given.name in baseline.values)
     lowered = gate_judge(gate, judge.units.trust).reason or (gate.segments and judge.units.of_segments.trust.floor)
@@ -124,10 +125,10 @@ def filtered(
 ) -> list[GateResult]:
     """The results of a gate on judged answers, over all and by segment, as far as its judge counts.
 
-    `given` are those without a judge's word, where there are such.
+    `given` are the rows of `without_judge`, in the same order; none where there is no such gate.
     """
-    by_whole = gate_judge(gate, judge.units.trust)
-    results = [_filtered(gate, judge, by_whole, row, candidate) for row in rows]
+    overall = gate_judge(gate, judge.units.trust)
+    results = [_filtered(gate, judge, overall, row, candidate) for row in rows]
     results[:1] = [_with_causes(gate, judge, row, candidate, baseline) for row in results[:1]]
     for place, (row, other) in enumerate(zip(results, given, strict=False)):
         lowered = row.judge is not None and row.judge.reason is not None and row.verdict is not Verdict.FAIL
@@ -136,17 +137,21 @@ def filtered(
     return results
 
 
-def _filtered(gate: Gate, judge: Judge, by_whole: GateJudge, row: GateResult, candidate: Scores) -> GateResult:
-    trust, quality = judge.units.trust, by_whole
+def _filtered(gate: Gate, judge: Judge, overall: GateJudge, row: GateResult, candidate: Scores) -> GateResult:
+    """A row with what its judge may do, `overall` on the row over all questions, and lowered as far as it may not."""
+    trust = judge.units.trust
+    may_do = overall
     if not row.is_main:
         trust = trust.of_segments
-        quality = trust.judge(floors=row.limits.threshold is not None, drops=row.limits.regression_max is not None)
+        may_do = trust.judge(floors=row.limits.threshold is not None, drops=row.limits.regression_max is not None)
     if judge.mark:
-        names = {line for names in candidate.givers.get(row.metric, {}).values() for line in (names or "").split("\n")}
-        served = tuple(served_text(name) for name in sorted(names - {""}))
-        quality = replace(quality, id=judge.mark.id, served=served)
+        served: set[str] = set()
+        for lines in candidate.givers.get(row.metric, {}).values():
+            served.update((lines or "").split("\n"))
+        names = tuple(served_text(name) for name in sorted(served - {""}))
+        may_do = replace(may_do, id=judge.mark.id, served=names)
     lacking = _failed(gate, candidate) if judge.mark and row.is_main else None
-    return _lowered(replace(row, judge=quality, no_verdicts=lacking), trust)
+    return _lowered(replace(row, judge=may_do, no_verdicts=lacking), trust)
 
 
 def _failed(gate: Gate, scores: Scores | None) -> NoVerdicts | None:

@@ -70,9 +70,9 @@ def judge_scores(
         if judge:
             from rankgate.gates.judged import filtered, without_judge  # noqa: PLC0415 -- paid only where asked for
 
-            other = None if waits else without_judge(gate, judge, candidate, baseline)
-            given = _rows(other, gold, candidate, baseline, METRIC_UNITS) if other else []
-            rows = filtered(gate, judge, rows, given, candidate, baseline)
+            given_gate = None if waits else without_judge(gate, judge, candidate, baseline)
+            given_rows = _rows(given_gate, gold, candidate, baseline, METRIC_UNITS) if given_gate else []
+            rows = filtered(gate, judge, rows, given_rows, candidate, baseline)
         results += rows
     return results
 

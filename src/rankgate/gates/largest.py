@@ -61,33 +61,43 @@ def _beyond(gate: GateResult, rule: Literal["floor", "drop"]) -> float:
 
 
 def _beside(report: Report, gate: GateResult, rows: Sequence[GateResult]) -> dict[str, int]:
-    """What else has this verdict, by cause, and which other segments hold."""
-    siblings = [each for each in report.gates if each.name == gate.name and each.segment not in (None, gate.segment)]
-    kin = [each for each in siblings if tag_keys(each.segment) == tag_keys(gate.segment)]
-    failing = {each.segment for each in rows if each.segment not in (None, gate.segment)}
-    elsewhere = by_other_keys(gate.segment, failing)
-    others = {each.name for each in rows} - {gate.name}
-    own = report.changes.losers_of(gate.place)
-    shared = {name for name in others if all(_one_cause(report, gate, each) for each in rows if each.name == name)}
+    """How many questions the gate's row is of, how many other rows have this verdict, and how many segments hold.
+
+    Args:
+        report: with all rows, and the questions that got worse by each.
+        gate: the row that the conclusion is about.
+        rows: all rows with the verdict that is concluded, this one among them.
+    """
+    failing_segments = {each.segment for each in rows if each.segment not in (None, gate.segment)}
+    by_other_tags = by_other_keys(gate.segment, failing_segments)  # `topic:…` beside `lang:…`
+    other_gates = {each.name for each in rows} - {gate.name}
+    with_other_cause = {each.name for each in rows if not _one_cause(report, gate, each)} & other_gates
+    segments = [
+        each
+        for each in report.gates
+        if each.name == gate.name
+        and each.segment not in (None, gate.segment)
+        and tag_keys(each.segment) == tag_keys(gate.segment)
+    ]
+    passing = [each for each in segments if each.verdict is Verdict.PASS and not each.evidence.too_small]
     return {
         "questions": gate.measured.n,
         "pairs": gate.change.n_pairs,
-        "worse": len(own),
+        "worse": len(report.changes.losers_of(gate.place)),
         "missing": missing_of(gate),
-        "gates_fail": len(others - shared),
-        "same_cause": len(shared),
-        "segments_fail": len(failing) - elsewhere,
-        "other_parts_fail": elsewhere,
-        "segments_hold": sum(
-            each.verdict is Verdict.PASS and not (each.evidence.too_small or each.is_unproven) for each in kin
-        ),
-        "segments_unproven": sum(each.is_unproven for each in kin),
+        "gates_fail": len(with_other_cause),
+        "same_cause": len(other_gates - with_other_cause),
+        "segments_fail": len(failing_segments) - by_other_tags,
+        "other_parts_fail": by_other_tags,
+        "segments_hold": sum(not each.is_unproven for each in passing),
+        "segments_unproven": sum(each.is_unproven for each in segments),
     }
 
 
 def _one_cause(report: Report, first: GateResult, gate: GateResult) -> bool:
-    """Whether nearly all questions that got worse by this row did so by the named one, or both lack verdicts."""
+    """Whether nearly all questions that got worse by `gate` got worse by `first` too, or both lack verdicts."""
     if first.lacks_verdicts and gate.lacks_verdicts:
         return True
-    own, worse = report.changes.losers_of(first.place), report.changes.losers_of(gate.place)
-    return bool(worse) and len(set(worse) & set(own)) >= ONE_CAUSE * len(worse)
+    worse = set(report.changes.losers_of(gate.place))
+    in_both = worse.intersection(report.changes.losers_of(first.place))
+    return bool(worse) and len(in_both) >= ONE_CAUSE * len(worse)

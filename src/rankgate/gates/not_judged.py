@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from rankgate import __version__
+from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import Problem, ProblemKind
 from rankgate.gates.conclude import with_conclusion
@@ -14,17 +15,19 @@ from rankgate.model.report import BaselineSource, Provenance, Report, RunOrigin,
 from rankgate.model.values import Verdict
 
 ISSUES = "https://github.com/rankgate/rankgate/issues"
+_NOT_READ = "not read"  # in place of the format
 
 
 def not_judged(inputs: Inputs, problems: Sequence[Problem]) -> Report:
     """The report of a check that could not judge: it says why, so that no old verdict is left standing."""
-    gold, run = (
-        Source(path=file.path, format=file.format or "not read") if file else None for file in (inputs.gold, inputs.run)
-    )
     named = inputs.baseline
-    baseline = BaselineSource(path=named.path, format=named.format or "not read") if named else None
     provenance = Provenance(
-        rankgate=__version__, date=inputs.date, criteria=inputs.criteria, gold=gold, run=run, baseline=baseline
+        rankgate=__version__,
+        date=inputs.date,
+        criteria=inputs.criteria,
+        gold=_unread(inputs.gold),
+        run=_unread(inputs.run),
+        baseline=BaselineSource(path=named.path, format=named.format or _NOT_READ) if named else None,
     )
     return with_conclusion(
         Report(
@@ -37,16 +40,24 @@ def not_judged(inputs: Inputs, problems: Sequence[Problem]) -> Report:
     )
 
 
-# Where they name no file, a stream takes no more: what is written to files names them.
-_OF_STREAMS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+def _unread(file: InputFile | None) -> Source | None:
+    return Source(path=file.path, format=file.format or _NOT_READ) if file else None
+
+
+# Errors that name no file are those of standard output, which takes no more: an error of a file names it.
+_OF_STANDARD_OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 
 def internal_error(error: BaseException) -> Problem:
-    """What nobody expected: a file system that refuses, which is no bug; else one line to report, with its place."""
+    """An error that nobody expected, on one line: what the operating system refuses, which is no bug, or our bug.
+
+    A bug comes with the versions and the last line of ours in its traceback, as `rankgate.check:35`.
+    """
     if isinstance(error, OSError) and error.strerror:
-        stream = "standard output" if error.errno in _OF_STREAMS else None
+        stream = "standard output" if error.errno in _OF_STANDARD_OUTPUT else None
         return Problem(f"the operating system refuses: {error.strerror}", str(error.filename or "") or stream)
-    place, frame = "", error.__traceback__
+    place = ""
+    frame = error.__traceback__
     while frame is not None:
         name = frame.tb_frame.f_globals.get("__name__", "")
         if name.partition(".")[0] == "rankgate":

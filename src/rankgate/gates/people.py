@@ -51,26 +51,39 @@ class PeopleUnits(Units):
             return Value(own, own)
         labelled = list(map(known.values.get, candidate.query_ids))
         pairs = paired(gate.metric, values, labelled, clusters=candidate.clusters, same=self.itself)
-        since = pairs.compared(gate.confidence) if pairs else None
-        if since is None:
+        since_labelled = pairs.compared(gate.confidence) if pairs else None
+        if since_labelled is None:
             return Value(own, own)
-        change = people_change(since.delta, since.ci or (None, None), self._j)
+        change = people_change(since_labelled.delta, since_labelled.ci or (None, None), self._j)
         bounds = known.value.bounds(gate.confidence)
         value = anchored(known.value.value, bounds, change)
         counted = without_gain(value, change, gate.metric.direction)
         return Value(_within(gate.metric, own, value), _within(gate.metric, own, counted))
 
     def change(self, gate: Gate, pairs: Comparison, *, moved: float = 0.0) -> Comparison:
-        """The pairs in people's units; `moved` is by how much the run's value is another in these."""
-        value, change = pairs.value + moved, None
+        """The comparison in people's units: the change divided by J, where the gate's drop is judged by that.
+
+        `moved` is by how much the run's value differs in people's units from that of the judge. Both runs are moved by
+        it, so that the change stays; numbers of questions (`counts`) have no meaning in these units.
+        """
+        value = pairs.value + moved
+        baseline = pairs.baseline + moved
+        ci = pairs.ci
+        change = None
         if self.assumes(gate, value=False):
             change = people_change(pairs.delta, pairs.ci or (None, None), self._j)
-        if change is None or change.value is None:
-            return replace(pairs, value=value, baseline=pairs.baseline + moved, counts=None) if moved else pairs
-        return replace(pairs, value=value, baseline=value - change.value, ci=pairs.ci and change.ci, counts=None)
+        if change is not None and change.value is not None:
+            baseline = value - change.value
+            ci = pairs.ci and change.ci
+        elif not moved:
+            return pairs
+        return replace(pairs, value=value, baseline=baseline, ci=ci, counts=None)
 
     def assumes(self, gate: Gate, *, value: bool) -> Literal["alike"] | None:
-        """What a drop in people's units rests on, or else the `value`; None where both are as the judge saw them."""
+        """What a drop, or with `value` the run's value, assumes in people's units; None where it is as the judge saw.
+
+        That is that the judge errs alike on both runs.
+        """
         if self.trust.drop or gate.evidence is Evidence.ESTIMATE:
             return "alike" if value and not self.itself else None
         return "alike"
@@ -96,27 +109,28 @@ def gate_judge(gate: Gate, trust: Trust) -> GateJudge:
     return trust.judge(floors=gate.threshold is not None, drops=of_questions or gate.regression_max is not None)
 
 
-def without_gain(change: Change, since: Change, direction: Direction) -> Change:
+def without_gain(value: Change, since_labelled: Change, direction: Direction) -> Change:
     """The value without what is for the better of the change since the labelled run; its interval is as wide."""
-    if change.value is None or since.value is None:
-        return change
-    gain = max(since.value, 0.0) if direction is Direction.HIGHER else min(since.value, 0.0)
-    low, high = change.ci
+    if value.value is None or since_labelled.value is None:
+        return value
+    change = since_labelled.value
+    gain = max(change, 0.0) if direction is Direction.HIGHER else min(change, 0.0)
+    low, high = value.ci
     low = None if low is None else low - gain
     high = None if high is None else high - gain
-    return Change(change.value - gain, (low, high))
+    return Change(value.value - gain, (low, high))
 
 
-def _within(metric: Metric, own: Estimate, change: Change) -> Estimate:
-    """The estimate with this value and interval, within the metric's range."""
-    if change.value is None:
-        return own
+def _within(metric: Metric, estimate: Estimate, converted: Change) -> Estimate:
+    """The estimate with the converted value and interval, within the metric's range."""
+    if converted.value is None:
+        return estimate
 
     def cut(bound: float) -> float:
         bound = bound if metric.low is None else max(bound, metric.low)
         return bound if metric.high is None else min(bound, metric.high)
 
-    low, high = change.ci
+    low, high = converted.ci
     low = None if low is None else cut(low)
     high = None if high is None else cut(high)
-    return replace(own, value=cut(change.value), ci=(low, high))
+    return replace(estimate, value=cut(converted.value), ci=(low, high))

@@ -24,7 +24,7 @@ from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.metrics.scoring import score
 from rankgate.model.gate_result import GateResult
-from rankgate.model.values import Evidence, EvidenceState, Gold, Ranking, Reason, ReasonKind, Verdict
+from rankgate.model.values import Evidence, EvidenceState, Gold, Ranking, Reason, ReasonKind, Sample, Verdict
 
 POOLED = 0.8  # of the first results of the baseline, that are judged
 MAX_LOST = 0.05  # by how much less of the run's are
@@ -36,7 +36,11 @@ Columns = Sequence[list[float | None]]  # of the run and of the baseline
 
 
 class Ends(msgspec.Struct, frozen=True):
-    """A metric's columns with what is unjudged as relevant, and the numbers that are shown beside them."""
+    """A metric's columns with what is unjudged as relevant, and the numbers that are shown beside them.
+
+    These are by name the shares of the run and of the baseline that the gold judges (`judged`, `judged_before`) and the
+    drop over judged results alone (`condensed`).
+    """
 
     columns: Columns
     numbers: dict[str, float]
@@ -50,19 +54,18 @@ def doubt_unjudged(case: Case, evaluation: Evaluation, results: list[GateResult]
         evaluation: with a baseline, by which a metric fell.
         results: what `judge_all` decided.
     """
-    gold, plan = evaluation.gold, evaluation.plan
-    run_shares, baseline_shares = (_judged(gold, plan, run) for run in evaluation.runs)
+    gold = evaluation.gold
+    plan = evaluation.plan
+    shares = [_judged(gold, plan, run) for run in evaluation.runs]
+    run_shares, baseline_shares = shares
     doubted: list[Metric] = []
     for metric in fallen(plan, results):
-        before, now = baseline_shares[metric.name], run_shares[metric.name]
-        if before >= POOLED and before - now > MAX_LOST:
+        share = baseline_shares[metric.name]
+        if share >= POOLED and share - run_shares[metric.name] > MAX_LOST:
             doubted.append(metric)
     if not doubted:
         return results
-    shares = [run_shares, baseline_shares]
-    lists = [
-        {each.query_id: each for each in lists_of(run) if each.query_id in gold.samples} for run in evaluation.runs
-    ]
+    lists = [_lists_by_query(run, gold) for run in evaluation.runs]
     ends = {metric.name: _ends(gold, plan, metric, lists, shares) for metric in doubted}
     relevant = _results_with(case, evaluation, {name: each.columns for name, each in ends.items()})
     numbers = {name: each.numbers for name, each in ends.items()}
@@ -85,6 +88,10 @@ def doubt_unjudged(case: Case, evaluation: Evaluation, results: list[GateResult]
     ]
 
 
+def _lists_by_query(run: ScoredRun, gold: Gold) -> Lists:
+    return {each.query_id: each for each in lists_of(run) if each.query_id in gold.samples}
+
+
 def _results_with(case: Case, evaluation: Evaluation, columns: Mapping[str, Columns]) -> list[GateResult]:
     """What is decided with other values of these metrics, of the run and of the baseline."""
     runs: list[ScoredRun] = []
@@ -101,30 +108,34 @@ def _with_labels(gold: Gold) -> Gold | None:
     by the gold.
     """
     top = max(gain for sample in gold.samples.values() for gain in sample.gains.values())
-    more = {
-        query_id: {doc: min(gain, top) for doc, gain in sample.judge_gains.items() if doc not in sample.negatives}
-        for query_id, sample in gold.samples.items()
-        if sample.judge_gains and sample.relevant()
-    }
-    samples = {q: replace(gold.samples[q], gains={**labels, **gold.samples[q].gains}) for q, labels in more.items()}
-    return replace(gold, samples={**gold.samples, **samples}) if more else None
+    labelled: dict[str, Sample] = {}
+    for query, sample in gold.samples.items():
+        if sample.judge_gains and sample.relevant():
+            labels = {doc: min(gain, top) for doc, gain in sample.judge_gains.items() if doc not in sample.negatives}
+            labelled[query] = replace(sample, gains={**labels, **sample.gains})
+    return replace(gold, samples={**gold.samples, **labelled}) if labelled else None
 
 
 def _judged(gold: Gold, plan: Plan, run: ScoredRun) -> dict[str, float]:
-    """By metric the share of what a run shows in its first k, 10 without a number, that the gold judges."""
-    shown, unjudged = Counter[int](), Counter[int]()
-    firsts = set(map(_first, plan.metrics))
-    for each in lists_of(run):
-        if sample := gold.samples.get(each.query_id):
-            docs = each.ids if plan.how.by is By.CHUNK else list(dict(results_of(each, plan.how)))
-            unknown = [doc not in sample.gains and doc not in sample.negatives for doc in docs[: max(firsts)]]
-            for k in firsts:
-                shown[k] += min(k, len(unknown))
-                unjudged[k] += sum(unknown[:k])
-    return {each.name: 1 - unjudged[_first(each)] / max(shown[_first(each)], 1) for each in plan.metrics}
+    """By metric the share of what a run shows in its first k, from 0 to 1, that the gold judges; 1.0 of no results."""
+    shown = Counter[int]()  # by k
+    unjudged = Counter[int]()
+    cutoffs = set(map(_cutoff, plan.metrics))
+    deepest = max(cutoffs)
+    for ranking in lists_of(run):
+        sample = gold.samples.get(ranking.query_id)
+        if sample is None:
+            continue
+        docs = ranking.ids if plan.how.by is By.CHUNK else list(dict(results_of(ranking, plan.how)))
+        is_unjudged = [doc not in sample.gains and doc not in sample.negatives for doc in docs[:deepest]]
+        for k in cutoffs:
+            shown[k] += min(k, len(is_unjudged))
+            unjudged[k] += sum(is_unjudged[:k])
+    shares = {k: 1 - unjudged[k] / max(shown[k], 1) for k in cutoffs}
+    return {metric.name: shares[_cutoff(metric)] for metric in plan.metrics}
 
 
-def _first(metric: Metric) -> int:
+def _cutoff(metric: Metric) -> int:
     return metric.cutoff if isinstance(metric.cutoff, int) else NO_CUTOFF
 
 
@@ -135,21 +146,36 @@ def _ends(
     lists: Sequence[Lists],
     judged: Sequence[Mapping[str, float]],
 ) -> Ends:
-    """Both runs' columns with what is unjudged in either's first k as relevant."""
-    k, rel = _first(metric), max(1.0, getattr(metric, "rel", 0.0))
-    known = {q: {*sample.gains, *sample.negatives} for q, sample in gold.samples.items()}
-    names = [{q: list(dict(results_of(each, plan.how))) for q, each in run.items()} for run in lists]
-    gains = {q: dict(sample.gains) for q, sample in gold.samples.items()}
-    for q, docs in (entry for run in names for entry in run.items()):
-        gains[q] |= dict.fromkeys((doc for doc in docs[:k] if doc not in known[q]), rel)
-    lenient = replace(gold, samples={q: replace(sample, gains=gains[q]) for q, sample in gold.samples.items()})
+    """Both runs' columns with what is unjudged in either's first k as relevant.
+
+    `lists` and `judged`, the shares of `_judged`, are those of the run and of the baseline.
+    """
+    k = _cutoff(metric)
+    gain = max(1.0, getattr(metric, "rel", 0.0))  # the least that is relevant for the metric
+    judged_docs = {query: {*sample.gains, *sample.negatives} for query, sample in gold.samples.items()}
+    gains = {query: dict(sample.gains) for query, sample in gold.samples.items()}
+    condensed_lists: list[list[Ranking]] = []
+    for run in lists:
+        condensed: list[Ranking] = []
+        for query, ranking in run.items():
+            docs = list(dict(results_of(ranking, plan.how)))
+            gains[query] |= dict.fromkeys((doc for doc in docs[:k] if doc not in judged_docs[query]), gain)
+            condensed.append(Ranking(query, [doc for doc in docs if doc in judged_docs[query]]))
+        condensed_lists.append(condensed)
+    all_relevant = {query: replace(sample, gains=gains[query]) for query, sample in gold.samples.items()}
     alone = replace(plan, metrics=[metric], keep_matched=False)
-    relevant = [score(lenient, run.values(), alone).values[metric.name] for run in lists]
-    kept = [[Ranking(q, [doc for doc in docs if doc in known[q]]) for q, docs in run.items()] for run in names]
-    condensed = [score(gold, run, replace(alone, how=BY_CHUNK)).values[metric.name] for run in kept]
-    pairs = compare(metric, *condensed, with_interval=False)
-    now, before = (shares[metric.name] for shares in judged)
-    return Ends(relevant, {"judged": now, "judged_before": before, "condensed": pairs.delta if pairs else 0.0})
+    by_chunk = replace(alone, how=BY_CHUNK)  # a condensed list has the names that the gold knows
+    with_relevant = replace(gold, samples=all_relevant)
+    columns = [score(with_relevant, run.values(), alone).values[metric.name] for run in lists]
+    without_unjudged = [score(gold, run, by_chunk).values[metric.name] for run in condensed_lists]
+    pairs = compare(metric, *without_unjudged, with_interval=False)
+    run_shares, baseline_shares = judged
+    numbers = {
+        "judged": run_shares[metric.name],
+        "judged_before": baseline_shares[metric.name],
+        "condensed": pairs.delta if pairs else 0.0,
+    }
+    return Ends(columns, numbers)
 
 
 def _unless(
@@ -164,7 +190,8 @@ def _unless(
     labelled = "labelled" in ends
     if labelled:
         unjudged |= {"labels_wrong": strict.change.delta or 0.0, "labels_relevant": lenient.change.delta or 0.0}
-    evidence, decision = replace(result.evidence, unjudged=unjudged), result.decision
+    evidence = replace(result.evidence, unjudged=unjudged)
+    decision = result.decision
     shown = replace(result, evidence=evidence)
     turned = (decision.violation is None) != (other.decision.violation is None) and not decision.hard_check_failed
     if result.limits.evidence is not Evidence.PROVEN_HARM or not turned:
@@ -172,14 +199,19 @@ def _unless(
     unjudged_reason = Reason(ReasonKind.UNJUDGED)
     if labelled and strict.decision.violation is lenient.decision.violation is None:
         doubtful = strict if strict.verdict is not Verdict.PASS else lenient
-        verdict, reasons, doubts = doubtful.verdict, [unjudged_reason], 0
-        state, only_inconclusive = doubtful.evidence.evidence_state, doubtful.evidence.only_inconclusive
+        verdict = doubtful.verdict
+        reasons = [unjudged_reason]
+        doubts = 0
+        state = doubtful.evidence.evidence_state
+        only_inconclusive = doubtful.evidence.only_inconclusive
     else:
         judged = ends["labelled" if labelled and lenient.decision.violation is None else "judged"]
         hopeless = judged < LEAST_JUDGED * ends["judged_before"] and result.severity == "error"
         verdict = Verdict.NOT_JUDGED if hopeless else Verdict.WARN
-        reasons, doubts = [unjudged_reason, *decision.reasons], decision.doubts
-        state, only_inconclusive = EvidenceState.INCONCLUSIVE, not hopeless
+        reasons = [unjudged_reason, *decision.reasons]
+        doubts = decision.doubts
+        state = EvidenceState.INCONCLUSIVE
+        only_inconclusive = not hopeless
     return replace(
         shown,
         evidence=replace(evidence, evidence_state=state, only_inconclusive=only_inconclusive),
