@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -30,7 +31,8 @@ from rankgate.model.scores import MatchedQuery, Scores
 from rankgate.model.values import TOLERANCE, Details, RunField, Verdict
 from rankgate.model.verdicts import AnswerState, AnswerVerdicts, Support
 
-MAX_CLAIMS, LONGEST_CLAIM = 5, 300  # of a question; characters
+MAX_CLAIMS = 5  # of a question
+LONGEST_CLAIM = 300  # characters
 _LEAST_GONE = (Place.IN_CONTEXT, Place.REWRITTEN, Place.BEYOND, Place.GONE)
 _RECALL = ContextRecall()
 
@@ -42,7 +44,8 @@ def answer_changes(
 
     Gates that fail come first, then those that warn; of each those questions that lost most.
     """
-    by_name, losses = {each.name: each for each in metrics}, dict[str, AnswerLoss]()
+    by_name = {each.name: each for each in metrics}
+    losses: dict[str, AnswerLoss] = {}
     judged = [gate for gate in gates if gate.by_judge and gate.is_main]
     for gate in sorted(judged, key=lambda gate: (gate.verdict is not Verdict.FAIL, gate.verdict is not Verdict.WARN)):
         for loss in _losses(by_name[gate.metric], now, before) if before else ():
@@ -58,7 +61,8 @@ def _unsupported(now: Scores) -> list[Unsupported]:
     answers: list[Unsupported] = []
     for query_id in now.query_ids:
         for verdicts in _verdicts(now.matched.get(query_id))[:1]:
-            claims, support = verdicts.claims, verdicts.support
+            claims = verdicts.claims
+            support = verdicts.support
             if not isinstance(claims, tuple) or not isinstance(support, tuple):
                 continue
             bare = [each for each in support if each.verdict is not Entailment.SUPPORTED]
@@ -101,7 +105,8 @@ def _losses(metric: Metric, now: Scores, before: Scores) -> list[AnswerLoss]:
         change = 0.0 if value is None or was is None else metric.direction.sign * (value - was)
         if change >= -TOLERANCE or value is None or was is None:
             continue
-        stage, claims = _stage(metric, new, old), list[LostClaim]()
+        stage = _stage(metric, new, old)
+        claims: list[LostClaim] = []
         if new and old and isinstance(metric, JudgedMetric) and stage is not Stage.REFUSAL:
             claims = _claims(metric, new, old)
         loss = AnswerLoss(query_id, now.samples[query_id].question, metric.name, was, value, stage)
@@ -111,13 +116,19 @@ def _losses(metric: Metric, now: Scores, before: Scores) -> list[AnswerLoss]:
 
 
 def _stage(metric: Metric, new: MatchedQuery | None, old: MatchedQuery | None) -> Stage | None:
-    recall, before = _recall(new), _recall(old)
-    if recall is not None and before is not None and recall < before - TOLERANCE:
+    """Where a question that got worse got worse; None where no verdict says so.
+
+    Retrieval is to blame where the context supports less of the gold answer than before, and the generator where it
+    does not and the metric is of the answer's claims.
+    """
+    recall = _recall(new)
+    baseline_recall = _recall(old)
+    if recall is not None and baseline_recall is not None and recall < baseline_recall - TOLERANCE:
         return Stage.RETRIEVAL
     if _asserts(old) and _asserts(new) is False:
         return Stage.REFUSAL
     of_answer = _claims_of(metric) in (VerdictKind.SUPPORT, VerdictKind.GOLD_IN_ANSWER)
-    return Stage.GENERATOR if of_answer and None not in (recall, before) else None
+    return Stage.GENERATOR if of_answer and recall is not None and baseline_recall is not None else None
 
 
 def _claims_of(metric: Metric) -> VerdictKind | None:
@@ -138,71 +149,122 @@ def _asserts(query: MatchedQuery | None) -> bool | None:
     return AnswerState.ASSERTS in states if states and all(isinstance(each, AnswerState) for each in states) else None
 
 
+class _Repeat(NamedTuple):
+    """One answer of a question and what the judge said of it, of the repeats of a run."""
+
+    query: MatchedQuery
+    verdicts: AnswerVerdicts
+
+
+class _JudgedClaim(NamedTuple):
+    """A claim as it is written, and the verdict on it."""
+
+    text: str
+    support: Support
+
+    @property
+    def is_supported(self) -> bool:
+        return self.support.verdict is Entailment.SUPPORTED
+
+
 def _claims(metric: JudgedMetric, new: MatchedQuery, old: MatchedQuery) -> list[LostClaim]:
     """The claims without support, of the repeat that lost most; those with a passage that supported them come first.
 
-    A gold claim is the same on both sides, and listed where it had support. A claim of an answer is looked for among
+    A gold claim is the same in both runs, and listed where it had support. A claim of an answer is looked for among
     those of the baseline's, whatever the case and the full stop.
     """
-    want = metric.claims
-    sign = metric.direction.sign
+    kind = metric.claims
     pairs = [*zip(_verdicts(new), _verdicts(old), strict=False)]
-    if want is None or not pairs:
+    if kind is None or not pairs:
         return []
-    values = [(metric.value(now), metric.value(was)) for now, was in pairs]
-    falls = [0.0 if now is None or was is None else sign * (now - was) for now, was in values]
-    now, was = pairs[falls.index(min(falls))]
-    vital = metric.key == "vital_claim_recall"
-    known = _by_text(was, want)
-    held = _by_text(was, VerdictKind.GOLD_IN_CONTEXT)
-    holds = _by_text(now, VerdictKind.GOLD_IN_CONTEXT)
+    now, before = min(pairs, key=lambda pair: _change(metric, *pair))
+    run = _Repeat(new, now)
+    baseline = _Repeat(old, before)
+    claims_before = _by_text(before, kind)
     lost: list[LostClaim] = []
-    for text, (claim, support) in _by_text(now, want, vital=vital).items():
-        _, before = known.get(text, ("", None))
-        had = before is not None and before.verdict is Entailment.SUPPORTED
-        if support.verdict is Entailment.SUPPORTED or not (had or want is VerdictKind.SUPPORT):
+    for key, claim in _by_text(now, kind, only_vital=metric.key == "vital_claim_recall").items():
+        claim_before = claims_before.get(key)
+        had_support = claim_before is not None and claim_before.is_supported
+        if claim.is_supported or not (had_support or kind is VerdictKind.SUPPORT):
             continue
-        cut = claim if len(claim) <= LONGEST_CLAIM else f"{claim[: LONGEST_CLAIM - 1].rstrip()}…"
-        lost_claim = LostClaim(text=cut, asked=want, before=before.verdict if before else None, now=support.verdict)
-        if want is not VerdictKind.GOLD_IN_ANSWER:
-            lost_claim = _linked(lost_claim, before, (new, now), (old, was))
-        elif text in holds:
-            still = holds[text][1].verdict is Entailment.SUPPORTED
-            _, by = (holds if still else held).get(text, ("", None))
-            there = _linked(lost_claim, by, (new, now), (new, now) if still else (old, was))
-            lost_claim = there if still or there.place is not Place.IN_CONTEXT else lost_claim
-        lost.append(lost_claim)
+        lost_claim = LostClaim(
+            text=_cut(claim.text),
+            asked=kind,
+            before=claim_before.support.verdict if claim_before else None,
+            now=claim.support.verdict,
+        )
+        if kind is VerdictKind.GOLD_IN_ANSWER:
+            lost.append(_in_context(lost_claim, key, run, baseline))
+        else:
+            lost.append(_linked(lost_claim, claim_before, run, baseline))
     return sorted(lost, key=lambda each: each.place is None)
 
 
-def _by_text(verdicts: AnswerVerdicts, want: VerdictKind, *, vital: bool = False) -> dict[str, tuple[str, Support]]:
-    """The verdicts on claims, each with its claim, by this without what writing changes."""
-    claims = verdicts.claims if want is VerdictKind.SUPPORT else verdicts.gold_claims
-    named = [GoldClaim(each) if isinstance(each, str) else each for each in claims] if isinstance(claims, tuple) else []
-    pairs = zip(named, supports(getattr(verdicts, want.value)), strict=False)
-    kept = ((each.text, support) for each, support in pairs if each.vital or not vital)
-    return {" ".join(text.split()).casefold().rstrip(".。।"): (text, support) for text, support in kept}
+def _change(metric: JudgedMetric, now: AnswerVerdicts, before: AnswerVerdicts) -> float:
+    """Of the metric's value, below zero for the worse; 0.0 where either has none."""
+    value = metric.value(now)
+    baseline_value = metric.value(before)
+    return 0.0 if value is None or baseline_value is None else metric.direction.sign * (value - baseline_value)
 
 
-def _linked(
-    claim: LostClaim,
-    support: Support | None,
-    new: tuple[MatchedQuery, AnswerVerdicts],
-    old: tuple[MatchedQuery, AnswerVerdicts],
-) -> LostClaim:
-    """The claim with the passage of the old side that supported it; as it is where none did."""
-    (query, now), (earlier, was) = new, old
-    texts, old_texts = _texts(query), _texts(earlier)
+def _cut(claim: str) -> str:
+    return claim if len(claim) <= LONGEST_CLAIM else f"{claim[: LONGEST_CLAIM - 1].rstrip()}…"
+
+
+def _in_context(lost: LostClaim, key: str, run: _Repeat, baseline: _Repeat) -> LostClaim:
+    """A claim that the answer lacks, with the passage of the context that supports it, or else of the baseline's.
+
+    A passage that is in the context as it was, and supports the claim no more by the judge, explains nothing.
+    """
+    claim = _by_text(run.verdicts, VerdictKind.GOLD_IN_CONTEXT).get(key)
+    if claim is None:
+        return lost
+    if claim.is_supported:
+        return _linked(lost, claim, run, run)
+    claim_before = _by_text(baseline.verdicts, VerdictKind.GOLD_IN_CONTEXT).get(key)
+    linked = _linked(lost, claim_before, run, baseline)
+    return lost if linked.place is Place.IN_CONTEXT else linked
+
+
+def _by_text(verdicts: AnswerVerdicts, kind: VerdictKind, *, only_vital: bool = False) -> dict[str, _JudgedClaim]:
+    """The claims with the verdicts of this kind, by their text without blanks, case and full stop."""
+    claims = verdicts.claims if kind is VerdictKind.SUPPORT else verdicts.gold_claims
+    if not isinstance(claims, tuple):
+        return {}
+    named = [GoldClaim(each) if isinstance(each, str) else each for each in claims]
+    by_text: dict[str, _JudgedClaim] = {}
+    for claim, support in zip(named, supports(getattr(verdicts, kind.value)), strict=False):
+        if claim.vital or not only_vital:
+            key = " ".join(claim.text.split()).casefold().rstrip(".。।")
+            by_text[key] = _JudgedClaim(claim.text, support)
+    return by_text
+
+
+def _linked(lost: LostClaim, claim: _JudgedClaim | None, run: _Repeat, source: _Repeat) -> LostClaim:
+    """The lost claim with the passage of the `source` that supported it there, and where the run has that now.
+
+    Of several passages it is the one that is least gone. The claim is as it was where no passage supported it.
+    """
+    texts = _texts(run.query)
+    source_texts = _texts(source.query)
     places: dict[str, Place] = {}
-    for passage in (was.context[number - 1] for number in (rests_on(support) if support else ())):
-        there = Place.IN_CONTEXT if texts.get(passage) == old_texts.get(passage) else Place.REWRITTEN
-        elsewhere = Place.BEYOND if passage in query.ids else Place.GONE
-        places[passage] = there if passage in now.context else elsewhere
+    for number in rests_on(claim.support) if claim else ():
+        passage = source.verdicts.context[number - 1]
+        if passage in run.verdicts.context:
+            same_text = texts.get(passage) == source_texts.get(passage)
+            places[passage] = Place.IN_CONTEXT if same_text else Place.REWRITTEN
+        else:
+            places[passage] = Place.BEYOND if passage in run.query.ids else Place.GONE
     if not places:
-        return claim
+        return lost
     passage = min(places, key=lambda each: _LEAST_GONE.index(places[each]))
-    ranks = (_rank_of(passage, earlier), _rank_of(passage, query))
-    return replace(claim, passage=passage, rank_before=ranks[0], rank_now=ranks[1], place=places[passage])
+    return replace(
+        lost,
+        passage=passage,
+        rank_before=_rank_of(passage, source.query),
+        rank_now=_rank_of(passage, run.query),
+        place=places[passage],
+    )
 
 
 def _rank_of(passage: str, query: MatchedQuery) -> int | None:
@@ -217,23 +279,40 @@ def _texts(query: MatchedQuery) -> Mapping[str, str | None]:
 
 
 def _silent(metrics: tuple[str, ...], now: Scores, before: Scores | None) -> Silent | None:
-    """Over the questions that are judged in both runs, else in the run."""
+    """How many answers assert nothing, over the questions that are judged in both runs, else in the run."""
     if not metrics or RunField.ANSWER in now.unstated:
         return None
-    stated = [scores for scores in (now, before) if scores and RunField.ANSWER not in scores.unstated]
-    asserted = [[_asserts(scores.matched.get(each)) for each in now.query_ids] for scores in stated]
-    rows = [row for row in zip(*asserted, strict=True) if None not in row]
-    rows = rows or [(each,) for each in asserted[0] if each is not None]
-    after, *others = ([*column].count(False) for column in zip(*rows, strict=True)) if rows else (0,)
-    return Silent(before=next(iter(others), None), now=after, among=len(rows), metrics=metrics) if rows else None
+    asserted = {query: _asserts(now.matched.get(query)) for query in now.query_ids}
+    judged = [query for query, asserts in asserted.items() if asserts is not None]
+    if before and RunField.ANSWER not in before.unstated:
+        asserted_before = {query: _asserts(before.matched.get(query)) for query in judged}
+        in_both = [query for query in judged if asserted_before[query] is not None]
+        if in_both:
+            return Silent(
+                before=sum(not asserted_before[query] for query in in_both),
+                now=sum(not asserted[query] for query in in_both),
+                among=len(in_both),
+                metrics=metrics,
+            )
+    if not judged:
+        return None
+    return Silent(before=None, now=sum(not asserted[query] for query in judged), among=len(judged), metrics=metrics)
 
 
 def failed_verdicts(metric: JudgedMetric, now: Scores) -> NoVerdicts | None:
-    """What the judge failed at; None where it has its word on every answer."""
-    first = [next(filter(None, map(metric.unjudged, _verdicts(now.matched.get(each)))), None) for each in now.query_ids]
-    rows = {row for row, each in enumerate(first) if each}
-    if not rows:
+    """What the judge failed at, and the metric's value with these answers at their worst; None where it failed nowhere.
+
+    An answer with several repeats counts by the first of them without a verdict.
+    """
+    kinds: dict[int, UnjudgedKind] = {}  # by row
+    for row, query_id in enumerate(now.query_ids):
+        missing = map(metric.unjudged, _verdicts(now.matched.get(query_id)))
+        first = next(filter(None, missing), None)
+        if first is not None:
+            kinds[row] = first.kind
+    if not kinds:
         return None
-    kinds = Counter[UnjudgedKind](each.kind for each in first if each)
-    worst = [value for value in filled(metric, now.values[metric.name], rows, 0.0) if value is not None]
-    return NoVerdicts(count=len(rows), among=len(worst), kinds=dict(kinds), at_worst=metric.aggregate(worst))
+    at_worst = filled(metric, now.values[metric.name], set(kinds), 0.0)
+    values = [value for value in at_worst if value is not None]
+    counts = Counter(kinds.values())
+    return NoVerdicts(count=len(kinds), among=len(values), kinds=dict(counts), at_worst=metric.aggregate(values))

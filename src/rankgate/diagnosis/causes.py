@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -79,7 +80,8 @@ def of_list(metric: Metric) -> bool:
 def case_of(gate: GateResult, metric: Metric, gold: Gold, candidate: Scores, baseline: Scores) -> Case:
     """Gather what got worse."""
     worse: dict[str, Cause] = {}
-    samples, sign = list[Sample](), metric.direction.sign
+    samples: list[Sample] = []
+    sign = metric.direction.sign
     columns = zip(candidate.values[metric.name], baseline_column(metric, baseline), strict=True)
     for sample, (after, before) in zip(gold.samples.values(), columns, strict=True):
         old = baseline.rank_summaries.get(sample.query_id)
@@ -112,12 +114,19 @@ def floor_broken(gate: GateResult) -> bool:
     return value is not None and floor is not None and gate.direction.sign * (value - floor) < -TOLERANCE
 
 
-def explain(case: Case, now: Listings | None, before: Listings | None) -> tuple[str, list[str], int] | None:
+class Explanation(NamedTuple):
+    """A cause, a key of `SAYS`; the questions that it explains; and for how many of all it seems to hold by chance."""
+
+    cause: str
+    queries: list[str]
+    by_chance: int
+
+
+def explain(case: Case, now: Listings | None, before: Listings | None) -> Explanation | None:
     """The one cause that explains more than half of the questions that got worse, and more than chance does.
 
-    With it come the questions that it explains, and for how many of all it seems to hold by chance. None where there
-    is none: the interval of the change includes zero, nothing explains so many, or the one-sided binomial test against
-    the rate by chance, (hits + 1) / (trials + 2), does not pass at 1 %.
+    None where there is none: the interval of the change includes zero, nothing explains so many, or the one-sided
+    binomial test against the rate by chance, (hits + 1) / (trials + 2), does not pass at 1 %.
     """
     if not case.proven or now is None or before is None:
         return None
@@ -133,17 +142,26 @@ def explain(case: Case, now: Listings | None, before: Listings | None) -> tuple[
     queries = [query for query, each in causes.items() if each == cause]
     if at_least(count, len(case.worse), (by_chance + 1) / (len(ids) + 2)) >= LEVEL:
         return None
-    return None if cause == STALE and not _stale(case, queries, now, before) else (cause, queries, by_chance)
+    if cause == STALE and not _stale(case, queries, now, before):
+        return None
+    return Explanation(cause, queries, by_chance)
 
 
 def _stale(case: Case, queries: Sequence[str], now: Listings, before: Listings) -> bool:
-    """Whether lists are as long as they were, enough ids are gone, and as good as each has an id of its own instead."""
-    longest = {max((len(each.ids) for each in run.by_query.values()), default=0) for run in (now, before)}
-    explained = set(queries)
-    relevant = {doc for sample in case.samples if sample.query_id in explained for doc in sample.relevant()}
+    """Whether the longest lists are as long as before, enough relevant ids are gone, and as many new ones are there."""
+    samples = {sample.query_id: sample for sample in case.samples}
+    relevant: set[str] = set()
+    listed: set[str] = set()
+    for query in queries:
+        relevant.update(samples[query].relevant())
+        listed.update(now.by_query[query].ids)
     gone = {doc for doc in relevant if doc in before.documents and doc not in now.documents}
-    fresh = {item for query in explained for item in now.by_query[query].ids if item not in before.documents}
-    return len(longest) == 1 and len(fresh) >= len(gone) >= MIN_STALE
+    new = {item for item in listed if item not in before.documents}
+    return _longest(now) == _longest(before) and len(new) >= len(gone) >= MIN_STALE
+
+
+def _longest(run: Listings) -> int:
+    return max((len(each.ids) for each in run.by_query.values()), default=0)
 
 
 class _Pairs:
@@ -152,8 +170,9 @@ class _Pairs:
     def __init__(self, case: Case, now: Listings, before: Listings) -> None:
         self.samples = {sample.query_id: sample for sample in case.samples}
         self.metric = case.metric
-        self.now, self.before = now, before
-        self.owners: dict[tuple[str, ...], str] = {}
+        self.now = now
+        self.before = before
+        self.owners: dict[tuple[str, ...], str] = {}  # the first question that a list of the baseline is of
         for query in self.samples:
             self.owners.setdefault(self.before_of(query), query)
         answered = (query for query in self.samples if query in now.by_query)
@@ -168,10 +187,13 @@ class _Pairs:
 
     def cause(self, query: str, as_of: str) -> str | None:
         """What turns the baseline's list for `as_of` into the list of now for `query`; None where nothing known."""
-        listing, earlier = self.now.by_query.get(query), self.before.by_query.get(as_of)
+        listing = self.now.by_query.get(query)
+        earlier = self.before.by_query.get(as_of)
         if listing is None or earlier is None:
             return None
-        new, old, k = list(listing.ids), list(earlier.ids), self.k_of(as_of)
+        new = list(listing.ids)
+        old = list(earlier.ids)
+        k = self.k_of(as_of)
         if not new or not old or new == old:
             return None
         lost = [doc for doc in self.samples[as_of].relevant() if doc in old[:k] and doc not in new[:k]]

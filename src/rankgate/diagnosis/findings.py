@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from rankgate.diagnosis import causes
-from rankgate.diagnosis.causes import LEVEL, SAYS, STALE, Case, fell, floor_broken, of_list, speaks
+from rankgate.diagnosis.causes import LEVEL, SAYS, STALE, Case, Explanation, fell, floor_broken, of_list, speaks
 from rankgate.diagnosis.common_tags import MIN_SHARE, TagShare, common_tags
 from rankgate.diagnosis.listings import RunLists
 from rankgate.diagnosis.movements import first_k
 from rankgate.metrics.base import Kind, Metric
-from rankgate.metrics.comparison import compare, on_rows, paired_scores
+from rankgate.metrics.comparison import Comparison, compare, on_rows, paired_scores
 from rankgate.metrics.gaps import baseline_column
 from rankgate.metrics.tags import in_segment, part_names
 from rankgate.model.details import Cause
@@ -75,11 +75,12 @@ def diagnose(
     by_rule: dict[str, Diagnosis] = {}
     overall = [gate for gate in results if gate.segment is None]
     for gate in sorted(filter(fell, overall), key=lambda gate: (not speaks(gate), gate.verdict is not Verdict.FAIL)):
-        metric, findings = by_name[gate.metric], []
+        metric = by_name[gate.metric]
+        findings: Sequence[Diagnosis] = ()
         if baseline and of_list(metric):
             case = causes.case_of(gate, metric, gold, candidate, baseline)
-            cause = causes.explain(case, *lists.detailed) if case.proven else None
-            findings = _of_lists(case, cause, candidate, baseline)
+            explanation = causes.explain(case, *lists.detailed) if case.proven else None
+            findings = _of_lists(case, explanation, candidate, baseline)
         elif baseline and speaks(gate) and metric.kind is Kind.LATENCY:
             findings = _latency(gate, metric, candidate, baseline)
         elif baseline and gate.by_judge and speaks(gate):
@@ -103,42 +104,46 @@ def diagnose_conclusion(
 ) -> list[Diagnosis]:
     """As `diagnose`, of the questions that the report's conclusion is about and no others.
 
-    It speaks of a gate or a part that does not hold. What was known stays where its metric is not one of these, or
-    nothing of the part compares.
+    It speaks of a gate or a part that does not hold, maybe of one that no gate is on. The report's own diagnosis stays
+    where the conclusion's metric is not one of these, or nothing of the part compares.
     """
     about = report.conclusion
+    known = report.explanation.diagnosis
     metric = next((each for each in metrics if each.name == about.metric), None)
-    gate = next((each for each in report.gates if each.place == (about.gate, about.segment)), None)
     if metric is None:
-        return report.explanation.diagnosis
-    part = gold
-    now = candidate
-    before = baseline
+        return known
     if about.segment is not None:  # all questions need no copy
-        rows = [row for row, each in enumerate(gold.samples.values()) if in_segment(part_names(each), about.segment)]
+        samples = gold.samples
+        rows = [row for row, each in enumerate(samples.values()) if in_segment(part_names(each), about.segment)]
         names = {candidate.query_ids[row] for row in rows}
-        part = replace(gold, samples={query: sample for query, sample in gold.samples.items() if query in names})
-        now = on_rows(candidate, rows)
-        before = on_rows(baseline, rows) if baseline else None
+        gold = replace(gold, samples={query: sample for query, sample in samples.items() if query in names})
+        candidate = on_rows(candidate, rows)
+        baseline = on_rows(baseline, rows) if baseline else None
+    gate = next((each for each in report.gates if each.place == (about.gate, about.segment)), None)
     if gate is None:
-        overall = next(each for each in report.gates if each.name == about.gate and each.segment is None)
-        pairs = paired_scores(metric, now, before) if before else None
+        pairs = paired_scores(metric, candidate, baseline) if baseline else None
         if pairs is None:
-            return report.explanation.diagnosis
-        change = pairs.compared()
-        gate = replace(
-            overall,
-            change=replace(overall.change, delta=change.delta, delta_ci=change.ci),
-            limits=replace(overall.limits, regression_max=0.0),
-            decision=replace(overall.decision, verdict=Verdict.WARN),
-        )
-    row = gate if about.rule == "floor" else replace(gate, segment=None)
-    findings = diagnose(part, metrics, [row], now, before, lists)
-    stale = [each for each in report.explanation.diagnosis if each.rule == STALE]
+            return known
+        overall = next(each for each in report.gates if each.name == about.gate and each.segment is None)
+        gate = _without_limit(overall, pairs.compared())
+    of_floor = about.rule == "floor"
+    if not of_floor:
+        gate = replace(gate, segment=None)  # `diagnose` explains drops of rows over all questions
+    findings = diagnose(gold, metrics, [gate], candidate, baseline, lists)
     worse = len(report.changes.losers_of(about.place)) if about.gate else 0
-    if not findings and before and about.rule != "floor" and worse > 1 and of_list(metric):
-        findings = _counted(causes.case_of(row, metric, part, now, before))
-    return [*_rising(report), *findings] or stale
+    if not findings and baseline and not of_floor and worse > 1 and of_list(metric):
+        findings = _counted(causes.case_of(gate, metric, gold, candidate, baseline))
+    return [*_rising(report), *findings] or [each for each in known if each.rule == STALE]
+
+
+def _without_limit(overall: GateResult, comparison: Comparison) -> GateResult:
+    """The row of a part that no gate is on: the gate's over all questions, with the part's change, as a warning."""
+    return replace(
+        overall,
+        change=replace(overall.change, delta=comparison.delta, delta_ci=comparison.ci),
+        limits=replace(overall.limits, regression_max=0.0),
+        decision=replace(overall.decision, verdict=Verdict.WARN),
+    )
 
 
 def _rising(report: Report) -> list[Diagnosis]:
@@ -261,50 +266,65 @@ def _went_elsewhere(scores: Scores, sample: Sample) -> bool:
     return bool(sample.source) and routed is not None and not {*routed} & {*sample.source}
 
 
-def _of_lists(
-    case: Case, cause: tuple[str, list[str], int] | None, candidate: Scores, baseline: Scores
-) -> list[Diagnosis]:
-    """The cause, the tag that the worse questions share, and what is known of them."""
-    findings: list[Diagnosis] = []
-    if cause is not None:
-        (rule, queries, by_chance), total = cause, len(case.samples)
-        where, what = SAYS[rule]
-        text = f"{where}: {_those(len(queries), case, what, what)} (by chance {by_chance:,} of {total:,})"
-        numbers = {"explained": len(queries), "by_chance": by_chance, "of_chance": total}
-        tag = _tag_of(queries, case, candidate, baseline)
-        findings.append(_with_tag(rule, text, {"worse": len(case.worse), **numbers}, tag))
+def _of_lists(case: Case, explanation: Explanation | None, candidate: Scores, baseline: Scores) -> list[Diagnosis]:
+    """The cause, the tag that the worse questions share, and what became of nearly all of them.
+
+    That they return no results stands before the tag, as what is to be repaired first.
+    """
     if not case.worse:
-        return findings
+        return []
+    cause = _cause(case, explanation, candidate, baseline)
+    tag = _shared_tag(case, candidate, baseline)
+    fate = _common_fate(case, candidate, baseline)
+    no_results = fate is not None and fate.rule == NO_RESULTS
+    findings = (cause, fate, tag) if no_results else (cause, tag, fate)
+    return [each for each in findings if each is not None]
+
+
+def _cause(case: Case, explanation: Explanation | None, candidate: Scores, baseline: Scores) -> Diagnosis | None:
+    if explanation is None:
+        return None
+    queries = explanation.queries
+    by_chance = explanation.by_chance
+    total = len(case.samples)
+    where, what = SAYS[explanation.cause]
+    text = f"{where}: {_those(len(queries), case, what, what)} (by chance {by_chance:,} of {total:,})"
+    numbers = {"worse": len(case.worse), "explained": len(queries), "by_chance": by_chance, "of_chance": total}
+    return _with_tag(explanation.cause, text, numbers, _tag_of(queries, case, candidate, baseline))
+
+
+def _common_fate(case: Case, candidate: Scores, baseline: Scores) -> Diagnosis | None:
+    """What became of nearly all questions that got worse; None where their relevant documents stand as before."""
     fates = Counter(case.worse.values())
     fate = max(fates, key=lambda each: (fates[each], -list(Cause).index(each)))
-    one = _known(fate, case, _ONE)
-    many = _known(fate, case, _MANY)
     queries = [query for query, each in case.worse.items() if each is fate]
-    tag = _tag_of(queries, case, candidate, baseline)
+    if fate is Cause.FINE or len(queries) < NEARLY_ALL * len(case.worse):
+        return None
+    text = _those(len(queries), case, _known(fate, case, _ONE), _known(fate, case, _MANY))
     numbers = {"worse": len(case.worse), **{each.value: count for each, count in fates.items()}}
     rule = NO_RESULTS if fate is Cause.NO_RESULT else KNOWN
-    known = _with_tag(rule, _those(len(queries), case, one, many), numbers, tag)
-    fate_finding = [known] if fate is not Cause.FINE and len(queries) >= NEARLY_ALL * len(case.worse) else []
+    return _with_tag(rule, text, numbers, _tag_of(queries, case, candidate, baseline))
+
+
+def _shared_tag(case: Case, candidate: Scores, baseline: Scores) -> Diagnosis | None:
     tag = _tag_of(list(case.worse), case, candidate, baseline)
     if tag is None:
-        return [*findings, *fate_finding]
+        return None
     text = f"{_those(tag.misses, case, 'is tagged {tag}', 'are tagged {tag}')} ({_share(tag)})"
-    shared = Diagnosis(rule=ONE_TAG, finding=text, evidence={"worse": len(case.worse), **_numbers(tag)})
-    return [*findings, *fate_finding, shared] if rule == NO_RESULTS else [*findings, shared, *fate_finding]
+    return Diagnosis(rule=ONE_TAG, finding=text, evidence={"worse": len(case.worse), **_numbers(tag)})
 
 
 def _tag_of(queries: Sequence[str], case: Case, candidate: Scores, baseline: Scores) -> TagShare | None:
-    """The tag that stands out among these questions, if the change over all questions with it is proven."""
+    """The tag that stands out among these questions, if the loss over all questions with it is proven."""
     tags = {sample.query_id: sample.tags for sample in case.samples}
-    shared_tags = common_tags([tags[query] for query in queries], list(tags.values()))
-    now, before = candidate.values[case.metric.name], baseline_column(case.metric, baseline)
-    for each in shared_tags:
-        part = [
-            x if each.tag in tags.get(query, ()) else None for query, x in zip(candidate.query_ids, now, strict=True)
-        ]
-        pairs = compare(case.metric, part, before, clusters=candidate.clusters)
+    values = candidate.values[case.metric.name]
+    baseline_values = baseline_column(case.metric, baseline)
+    for share in common_tags([tags[query] for query in queries], list(tags.values())):
+        tagged = [share.tag in tags.get(query, ()) for query in candidate.query_ids]
+        values_with_tag = [value if has_tag else None for value, has_tag in zip(values, tagged, strict=True)]
+        pairs = compare(case.metric, values_with_tag, baseline_values, clusters=candidate.clusters)
         if pairs is not None and case.metric.direction.certain(pairs.ci) < 0:
-            return each
+            return share
     return None
 
 
@@ -351,10 +371,13 @@ def _latency(gate: GateResult, metric: Metric, candidate: Scores, baseline: Scor
     means = {stage: max(0.0, math.fsum(each) / len(each)) for stage, each in rises.items()}
     stage = max(_STAGES, key=means.__getitem__)
     changes = rises[stage]
-    slower, faster = sum(change > 0 for change in changes), sum(change < 0 for change in changes)
+    slower = sum(change > 0 for change in changes)
+    faster = sum(change < 0 for change in changes)
     ci = difference_interval(changes, widest=None)
-    alone = means[stage] >= ONE_STAGE * sum(means.values()) and ci is not None and ci[0] > 0
-    if not alone or at_least(slower, slower + faster, 0.5) >= LEVEL:
+    mean_is_proven = ci is not None and ci[0] > 0
+    if not mean_is_proven or means[stage] < ONE_STAGE * sum(means.values()):
+        return []
+    if at_least(slower, slower + faster, 0.5) >= LEVEL:
         return []
     added = {each: delta_text(mean, Unit.MILLISECONDS) for each, mean in means.items() if each in _STAGES}
     other = next(each for each in _STAGES if each != stage)

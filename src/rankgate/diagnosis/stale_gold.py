@@ -89,25 +89,25 @@ def _other_ids_text(gold: Gold, plan: Plan, candidate: Scores, now: Lists) -> st
     if not full_length or full < FULL_SHARE * len(lists):
         return ""
     returned = _names(now(), how)
-    about = (lambda span: span.rpartition(":")[0]) if how.by is By.SPAN else str
-    relevant = dict.fromkeys(about(doc) for sample in gold.samples.values() for doc in sample.relevant())
+    name_of = (lambda span: span.rpartition(":")[0]) if how.by is By.SPAN else str  # DOCUMENT:START-END
+    relevant = dict.fromkeys(name_of(doc) for sample in gold.samples.values() for doc in sample.relevant())
     occurring = len(relevant.keys() & returned.keys())
     if not returned or len(relevant) < MIN_IDS or occurring >= STALE_SHARE * len(relevant):
         return ""
-    named = (each for sample in gold.samples.values() for each in (sample.gains, sample.judge_gains, sample.negatives))
-    known = {about(doc) for each in named for doc in each}
+    known: set[str] = set()
+    for sample in gold.samples.values():
+        known.update(map(name_of, [*sample.gains, *sample.judge_gains, *sample.negatives]))
     if len(returned.keys() & known) >= STALE_SHARE * len(returned):
         return ""
     from rankgate.collecting.spelling import differs_in, respelled  # noqa: PLC0415 -- paid only where the gold is stale
 
-    one, remedy = ("document", "") if how.by is not By.CHUNK else ("chunk", ", or gate by document with `match: doc`")
+    one = "chunk" if how.by is By.CHUNK else "document"
+    remedy = ", or gate by document with `match: doc`" if how.by is By.CHUNK else ""
     ids = count_text(len(relevant), "relevant id occurs", "relevant ids occur")
     full_of = count_text(len(lists), "list is", "lists are")
     gold_has = ", ".join(map(shown, islice(relevant, NAMED)))
     run_has = ", ".join(map(shown, islice(returned, NAMED)))
-    forms = respelled(relevant, returned)
-    if forms:
-        gold_id, run_id = next(iter(forms.items()))
+    for gold_id, run_id in islice(respelled(relevant, returned).items(), 1):
         run_has += f": {shown(gold_id)} and {shown(run_id)} differ in {differs_in(gold_id, run_id)} alone"
     return (
         f"gold stale: {occurring:,} of {ids} in any ranking, {full:,} of {full_of} full; did the {one} ids change, or "

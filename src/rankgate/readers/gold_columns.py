@@ -51,8 +51,10 @@ _WHAT = {"query_id": "the question", "chunk_id": "the document", "gain": "the ra
 
 def roles_of(names: Sequence[str]) -> dict[str, list[str]]:
     """The columns that may be each key of a map; topic is a part of the questions where their texts are there."""
-    text, items = named(QUESTION, names), named(LISTS, names)
-    document, gain = named(DOCUMENT, names), named(GAIN, names)
+    text = named(QUESTION, names)
+    items = named(LISTS, names)
+    document = named(DOCUMENT, names)
+    gain = named(GAIN, names)
     has_ids = bool(named(_SURELY_DOCUMENTS, names))
     if has_ids and (named(({"relevant"},), items) or not named(LISTS[:1], items)):
         items = []  # `doc_id,documents,relevant` has ids, what may be texts, and what rates them
@@ -217,13 +219,16 @@ def _pairs(written: str, known: Mapping[str, str]) -> list[str]:
 
 
 def by_text(fields: FieldMap, rows: Sequence[tuple[Problem, Any]]) -> FieldMap:
-    """The map, with the question's text as its id where a column `id` numbers the rows: one text has several."""
+    """The map, with the question's text as its id where the column `id` numbers rows, of which a question has several.
+
+    It does where no two rows have the same id, and some have the same text. `rows` are each row's place and the row.
+    """
     if plain(fields.query_id) != "id" or fields.question is None or fields.items:
         return fields
-    ids = [row.get(fields.query_id) for _, row in rows]
+    ids = {row.get(fields.query_id) for _, row in rows}
     texts = {row.get(fields.question) for _, row in rows}
-    numbers = len({*ids}) == len(ids) and len(texts) < len(ids)
-    return replace(fields, query_id=fields.question) if numbers else fields
+    numbers_rows = len(texts) < len(ids) == len(rows)
+    return replace(fields, query_id=fields.question) if numbers_rows else fields
 
 
 def split_cells(rows: list[tuple[Problem, Any]], fields: FieldMap) -> tuple[list[tuple[Problem, Any]], str]:

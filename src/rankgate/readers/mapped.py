@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from rankgate.errors import Problem, bad_input, shown
 from rankgate.model.values import Ranking, RunField
@@ -52,8 +52,8 @@ def read_records(
         yield from rankings_of(looked_up(records, _line, finder, log), needs, log)
         return
     rows = Rows(Order.of(scored=fields.score is not None, ranked=fields.rank is not None))
-    for _, place, (query_id, row, times, tags) in looked_up(records, _cells if cells else _row, finder, log):
-        rows.add(query_id, row, place.line, times, tags)
+    for _, place, result in looked_up(records, _cells if cells else _row, finder, log):
+        rows.add(result.query_id, result.row, place.line, result.times, result.tags)
     yield from rows.rankings(name, needs, log)
 
 
@@ -87,7 +87,8 @@ def looked_up(
 def _line(record: Any, finder: Finder) -> dict[str, Any]:
     """The contract's line for an object that is a query."""
     query_id = id_of(finder.required("query_id", record, "the object"), "the query")
-    query, listed = f"query {shown(query_id)}", finder.fields.items
+    query = f"query {shown(query_id)}"
+    listed = finder.fields.items
     entries = unpacked(finder.required("items", record, query))
     if isinstance(entries, str) and entries.startswith("["):
         raise ValueError(f"{query}: {listed} is {shown(entries)}: {RAGAS_CSV}")
@@ -142,25 +143,34 @@ def _item(entry: Any, finder: Finder, where: str) -> Any:
     return item
 
 
-def _row(record: Any, finder: Finder) -> tuple[str, Row, Any, Sequence[Tag]]:
-    """The query, the row, the times and the system's tags of an object that is a result."""
+class _Result(NamedTuple):
+    """A result with the id of its query, the times of that, and the tags of the system."""
+
+    query_id: str
+    row: Row
+    times: Any
+    tags: Sequence[Tag]
+
+
+def _row(record: Any, finder: Finder) -> _Result:
+    """The result that an object is."""
     query_id = id_of(finder.required("query_id", record, "the object"), "the query")
     query = f"query {shown(query_id)}"
     doc = id_of(finder.required("chunk_id", record, query), f"{query}: the result")
-    score = (
-        float(finder.fields.sign * _number(finder.required("score", record, query), "score", doc))
-        if finder.names("score")
-        else 0.0
-    )
-    rank = int(_number(finder.required("rank", record, query), "rank", doc)) if finder.names("rank") else 0
+    score = 0.0
+    rank = 0
+    if finder.names("score"):
+        score = float(finder.fields.sign * _number(finder.required("score", record, query), "score", doc))
+    if finder.names("rank"):
+        rank = int(_number(finder.required("rank", record, query), "rank", doc))
     extras = {key: value for key in _EXTRAS if (value := _plain(finder.optional(key, record))) is not None}
     if RunField.ITEM_SCORES in finder.needs and finder.names("score"):
         extras["score"] = score
     times = _times(finder.optional("latency_ms", record))
-    return query_id, Row(doc, score, rank, extras or None), times, finder.tags(record)
+    return _Result(query_id, Row(doc, score, rank, extras or None), times, finder.tags(record))
 
 
-def _cells(record: Mapping[str, str], finder: Finder) -> tuple[str, Row, Any, Sequence[Tag]]:
+def _cells(record: Mapping[str, str], finder: Finder) -> _Result:
     """The same of a row of texts, where an empty one says nothing."""
     names = {key: getattr(finder.fields, key) for key in ("query_id", "chunk_id", *_READ_AS) if finder.names(key)}
     query = f"query {shown(record[names['query_id']])}"

@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress, islice, pairwise
 from operator import gt, ne
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
@@ -67,20 +67,21 @@ def _rankings(stream: BinaryIO, name: str, log: ProblemLog, *, together: bool) -
     queries: dict[str, _Gathered] = {}
     number = 1
     for block in _blocks(stream):
-        for query_id, docs, scores, tags, rising in _runs(_plain(block) or _careful(block, number, name, log)):
-            query = queries.get(query_id)
+        for rows in _by_query(_plain(block) or _careful(block, number, name, log)):
+            query = queries.get(rows.query_id)
             if query is None:
                 if together:
                     yield from _all_ranked(queries)
-                query = _Gathered(tags[0], rising, [] if together else array("d"))  # which takes a quarter of a list
-                queries[query_id] = query
-            query.docs += docs
-            query.scores.extend(scores)
-            if tags.count(query.tag) < len(tags):
-                other = next(each for each in tags if each != query.tag)
+                values: list[float] | array[float] = [] if together else array("d")  # a quarter of a list
+                query = _Gathered(rows.tags[0], rows.rising, values)
+                queries[rows.query_id] = query
+            query.docs += rows.docs
+            query.scores.extend(rows.scores)
+            if rows.tags.count(query.tag) < len(rows.tags):
+                other = next(each for each in rows.tags if each != query.tag)
                 log.raise_if_any()
-                line = number + _row_of(block, query_id, other)
-                raise bad_input(two_systems(query_id, (query.tag, other), "tag"), file=name, line=line)
+                line = number + _row_of(block, rows.query_id, other)
+                raise bad_input(two_systems(rows.query_id, (query.tag, other), "tag"), file=name, line=line)
         number += block.count(b"\n")
     log.raise_if_any()
     yield from _all_ranked(queries)
@@ -137,14 +138,23 @@ def _careful(block: bytes, first: int, name: str, log: ProblemLog) -> _Rows:
     return queries, docs, scores, tags, ranks
 
 
-def _runs(rows: _Rows) -> Iterator[tuple[str, Sequence[str], Sequence[float], Sequence[str], bool]]:
-    """Rows of one query that follow one another, together, and whether their scores rise from rank to rank."""
+class _OfQuery(NamedTuple):
+    """Rows of one query that follow one another; `rising` says whether their scores rise from rank to rank."""
+
+    query_id: str
+    docs: Sequence[str]
+    scores: Sequence[float]
+    tags: Sequence[str]
+    rising: bool
+
+
+def _by_query(rows: _Rows) -> Iterator[_OfQuery]:
     queries, docs, scores, tags, ranks = rows
     changes = compress(range(1, len(queries)), map(ne, queries, islice(queries, 1, None)))
     for start, end in pairwise([0, *changes, len(queries)]):
         if end > start:
-            rise = scores[start] < scores[end - 1] and _rise(scores[start:end], ranks[start:end])
-            yield queries[start], docs[start:end], scores[start:end], tags[start:end], rise
+            rising = scores[start] < scores[end - 1] and _rise(scores[start:end], ranks[start:end])
+            yield _OfQuery(queries[start], docs[start:end], scores[start:end], tags[start:end], rising)
 
 
 def _rise(scores: Sequence[float], ranks: Sequence[str]) -> bool:
