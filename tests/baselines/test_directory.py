@@ -30,7 +30,7 @@ from rankgate.baselines.base import MemoryStore, Where
 from rankgate.baselines.directory import DirectoryPlace, directory_store
 from rankgate.baselines.memory import Memory
 from rankgate.baselines.packing import DEFAULT_DEPTH, pack, recorded
-from rankgate.baselines.records import SCHEMA_VERSION, Record
+from rankgate.baselines.records import Record
 from rankgate.baselines.stores import store_for
 from rankgate.check import check
 from rankgate.cli.baseline import verified as verify
@@ -39,7 +39,7 @@ from rankgate.criteria.inputs import Inputs
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.model.lineage import GoldMark
 from rankgate.model.report import Report
-from rankgate.model.values import Details, Ranking, RunField, Verdict
+from rankgate.model.values import Details, Ranking, RunField
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_run
 
@@ -145,11 +145,6 @@ def folder(tmp_path: Path) -> Path:
 # What is kept
 
 
-def test_what_was_accepted_is_what_is_opened(folder: Path) -> None:
-    accept(folder, OLD)
-    assert stored(folder) == OLD
-
-
 queries = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
 lists_of_ids = st.dictionaries(queries, st.lists(queries, unique=True, max_size=6), min_size=1, max_size=5)
 
@@ -166,19 +161,6 @@ def test_any_ids_come_back_cut_at_the_depth(lists: dict[str, list[str]], depth: 
         assert {ranking.query_id: ranking.ids for ranking in found.rankings} == {
             query_id: ids[:depth] for query_id, ids in lists.items()
         }
-
-
-@pytest.mark.parametrize(
-    ("depth", "kept"),
-    [
-        pytest.param(1, {"q1": "old", "q2": "old", "q3": ""}, id="the first id"),
-        pytest.param(2, {"q1": "old a", "q2": "old c", "q3": ""}, id="the longer list is cut"),
-        pytest.param(100, OLD, id="deeper than every list"),
-    ],
-)
-def test_lists_are_kept_to_the_depth(folder: Path, depth: int, kept: Lists) -> None:
-    accept(folder, OLD, depth=depth)
-    assert stored(folder) == kept
 
 
 def test_the_depth_is_100_unless_another_is_asked(folder: Path) -> None:
@@ -500,7 +482,7 @@ def test_two_that_accept_the_same_runs_in_turn_log_each_acceptance(
 
 
 @posix_only
-def test_who_reads_while_others_accept_finds_nothing_damaged(folder: Path, tmp_path: Path) -> None:
+def test_many_acceptances_at_once_all_get_in_and_no_reader_finds_damage(folder: Path, tmp_path: Path) -> None:
     driver = tmp_path / "driver.py"
     driver.write_text(CROWD)
     crowd = [
@@ -517,19 +499,8 @@ def test_who_reads_while_others_accept_finds_nothing_damaged(folder: Path, tmp_p
     assert [process.wait() for process in crowd] == [0] * 4
     assert looked
     assert wrong == []
-
-
-@posix_only
-def test_many_acceptances_at_once_all_get_in(folder: Path, tmp_path: Path) -> None:
-    """Each of eight processes accepts a run of its own five times over."""
-    driver = tmp_path / "driver.py"
-    driver.write_text(CROWD)
-    crowd = [
-        children.start([sys.executable, "-B", driver, str(number), folder], env=ENVIRONMENT) for number in range(8)
-    ]
-    assert [process.wait() for process in crowd] == [0] * 8
     records = directory_store(folder.as_posix()).memory.read("accepted")
-    assert sorted(record.source for record in records) == sorted(f"{n}-{k}" for n in range(8) for k in range(5))
+    assert sorted(record.source for record in records) == sorted(f"{n}-{k}" for n in range(4) for k in range(5))
     assert stored(folder) == {"q1": records[-1].source}
     runs = {name for name in contents(folder) if name.startswith("rankings/")}
     assert runs == {f"rankings/{records[0].run}", f"rankings/{records[-1].run}"}
@@ -542,24 +513,6 @@ def test_nothing_accepted_yet_is_none(folder: Path) -> None:
     assert stored(folder) is None
     folder.mkdir(parents=True)
     assert stored(folder) is None
-
-
-def test_a_damaged_run_is_refused(folder: Path) -> None:
-    made = accept(folder, OLD)
-    file = run_in(folder, made)
-    whole = file.read_bytes()
-    expected = Problem(f"damaged baseline: its digest is not its record's; {RESTORE}", file.as_posix())
-    for damaged in (whole[:-1], whole + b"\0", whole[:20] + bytes([whole[20] ^ 1]) + whole[21:], b""):
-        file.write_bytes(damaged)
-        assert refusal(folder) == expected
-
-
-def test_a_missing_run_is_refused(folder: Path) -> None:
-    made = accept(folder, OLD)
-    run_in(folder, made).unlink()
-    assert refusal(folder) == Problem(
-        f"damaged baseline: the run '{made.run}' is not there; {RESTORE}", folder.as_posix()
-    )
 
 
 @pytest.mark.parametrize("named", ["../x", "ABSOLUTE", "sub/x", "..", ".", ""])
@@ -576,40 +529,6 @@ def test_a_record_may_only_name_a_run_beside_it(folder: Path, tmp_path: Path, na
     assert problem.message.startswith("damaged baseline")
     if named == "../x":
         assert problem == Problem(f"damaged baseline: the run '../x' is not there; {RESTORE}", folder.as_posix())
-
-
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        pytest.param(b"", "", id="empty"),
-        pytest.param(b'{"schema_version": 1', "", id="cut short"),
-        pytest.param(b"[]", "", id="no object"),
-        pytest.param(b"{}", "schema_version", id="without a version"),
-        pytest.param(b'{"schema_version": 1}', "no schema 1", id="another schema"),
-        pytest.param(b'{"schema_version": 2}', "run", id="without its parts"),
-        pytest.param(b'{"schema_version": 2, "run": "\xff"}', "", id="not UTF-8"),
-        pytest.param(b'{"schema_version": ' + b"[" * 100_000, "", id="endless nesting"),
-        pytest.param(b'{"schema_version": 2, "run": "r", "sha256": "s", "depth": "deep"}', "", id="a wrong type"),
-    ],
-)
-def test_a_damaged_or_hostile_record_is_refused(folder: Path, text: bytes, named: str) -> None:
-    accept(folder, OLD)
-    newest(folder).write_bytes(text)
-    problem = refusal(folder)
-    assert problem.file == newest(folder).as_posix()
-    assert problem.message.startswith("damaged record: ")
-    advice = "; restore it, or delete it and accept a run again"
-    assert problem.message.endswith(advice)
-    assert named in problem.message.removesuffix(advice)
-
-
-def test_a_newer_schema_is_refused_by_its_number_alone(folder: Path) -> None:
-    accept(folder, OLD)
-    newest(folder).write_text('{"schema_version": 3, "whatever": []}')
-    assert refusal(folder) == Problem(
-        "baseline schema 3 is newer than this rankgate reads (2); upgrade rankgate", newest(folder).as_posix()
-    )
-    assert SCHEMA_VERSION == 2
 
 
 def test_keys_that_a_later_release_of_this_schema_adds_are_ignored(folder: Path) -> None:
@@ -731,15 +650,6 @@ def test_rules_for_single_questions_see_the_whole_list_unless_they_compare(
     gold, run, baseline = (InputFile(str(tmp_path / name)) for name in ("gold.yaml", "run.json", "baseline"))
     asked = Inputs(criteria=str(tmp_path / "c.yaml"), date="2026-01-31", gold=gold, run=run, baseline=baseline)
     assert check(asked).verdict == verdict
-
-
-def test_a_cut_off_beyond_the_depth_cannot_be_judged(tmp_path: Path) -> None:
-    with pytest.raises(RankgateError, match="accept its run again with --depth 10"):
-        judged(tmp_path, "recall@10", "hit", baseline="hit", depth=3)
-
-
-def test_a_cut_off_within_the_depth_is_judged_with_the_rest_of_the_list_untouched(tmp_path: Path) -> None:
-    assert judged(tmp_path, "recall@3", "x y hit", baseline="hit", depth=3).verdict is Verdict.PASS
 
 
 # Killed at any moment. A real process accepts NEW over OLD and dies of a real signal.

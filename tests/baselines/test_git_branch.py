@@ -17,7 +17,6 @@ from tests.children import start
 
 from rankgate.baselines.branch import BranchPlace, branch_memory
 from rankgate.baselines.places import Place
-from rankgate.baselines.stores import store_for
 from rankgate.cli import main
 from rankgate.errors import RankgateError
 
@@ -157,11 +156,6 @@ def test_pruned_records_leave_the_tip_and_stay_in_gits_own_history(clone: Path, 
     assert git("rev-list", "--count", BRANCH, at=remote) == "4"
 
 
-def test_nothing_accepted_yet_is_a_state_and_no_error(clone: Path) -> None:
-    assert held() == {"history": [], "accepted": []}
-    assert store_for(SPEC).open(frozenset()) is None
-
-
 # In whichever kind of clone
 
 
@@ -199,13 +193,6 @@ def test_a_clone_reads_and_adds_and_nothing_of_the_users_changes(
     assert held()["history"] == [*earlier, "b-0", "b-1", "b-2"]
     assert git("rev-list", "--count", BRANCH, at=remote) == str(before + 3), "no commit was lost or grafted away"
     git("fsck", "--strict", at=remote)
-
-
-def test_a_whole_clone_stays_whole(clone: Path) -> None:
-    add("history", "a", 1)
-    held()
-    assert not Path(".git/shallow").exists()
-    git("fsck", "--strict")
 
 
 def test_a_worktree_and_a_folder_in_it(clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -561,11 +548,6 @@ def make_link(folder: Path) -> None:
     (folder / FIRST).symlink_to("/etc/hostname")
 
 
-def other_run(folder: Path) -> None:
-    file = folder / "accepted/00000001.json"
-    file.write_text(file.read_text().replace(record_of("a", 1, run_of("a", 1)).run, "run-000000000000.jsonl.gz"))
-
-
 def merge(folder: Path) -> None:
     git("merge", "--quiet", "--allow-unrelated-histories", "--no-edit", "origin/main", at=folder)
     git("reset", "--quiet", "--soft", "HEAD", at=folder)
@@ -591,27 +573,6 @@ def test_an_edited_branch_is_named_and_left_as_it_is(
     old = edit(remote, tmp_path, change)
     for action in (held, lambda: add("history", "a", 2)):
         assert refused(action).startswith(begins)
-    assert tip(remote) == old
-
-
-def test_where_every_record_of_what_was_accepted_is_gone_its_run_says_so(
-    clone: Path, remote: Path, tmp_path: Path
-) -> None:
-    add("history", "a", 1)
-    add("accepted", "a", 2)
-    old = edit(remote, tmp_path, lambda folder: (folder / "accepted/00000001.json").unlink())
-    run = record_of("a", 2, run_of("a", 2)).run
-    assert refused(held).startswith(f"{SPEC}/rankings/{run}: is the run of no record: that was deleted, or")
-    assert tip(remote) == old
-    assert add("accepted", "a", 2)
-    assert held() == {"history": ["a-1"], "accepted": ["a-2"]}
-
-
-def test_a_record_that_names_no_run_of_the_branch(clone: Path, remote: Path, tmp_path: Path) -> None:
-    add("accepted", "a", 1)
-    old = edit(remote, tmp_path, other_run)
-    message = refused(lambda: store_for(SPEC).open(frozenset()))
-    assert message.startswith(f"{SPEC}: damaged baseline: the run 'run-000000000000.jsonl.gz' is not there")
     assert tip(remote) == old
 
 

@@ -8,6 +8,7 @@ import json
 
 import msgspec
 import pytest
+from tests.rows import each_row
 
 from rankgate.baselines.records import Record, decode_record
 from rankgate.errors import Problem, RankgateError
@@ -74,3 +75,21 @@ def test_what_cannot_be_read_is_named(data: bytes, problem: Problem) -> None:
     with pytest.raises(RankgateError) as caught:
         decode_record(data, "log", advice="restore it")
     assert caught.value.problems == (problem,)
+
+
+@each_row(
+    "data",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(b'{"schema_version": 1', id="cut short"),
+        pytest.param(b"[]", id="no object"),
+        pytest.param(b"{}", id="without a version"),
+        pytest.param(b'{"schema_version": 2}', id="without its parts"),
+        pytest.param(b'{"schema_version": 2, "run": "\xff"}', id="not UTF-8"),
+        pytest.param(b'{"schema_version": ' + b"[" * 100_000, id="endless nesting"),
+        pytest.param(b'{"schema_version": 2, "run": "r", "sha256": "s", "depth": "deep"}', id="a wrong type"),
+    ],
+)
+def test_a_damaged_or_hostile_record_is_one_error(data: bytes) -> None:
+    with pytest.raises(RankgateError, match=r"^log: damaged record: .*; restore it$"):
+        decode_record(data, "log", advice="restore it")

@@ -136,14 +136,6 @@ def test_a_run_without_answers_is_stored_as_before(tmp_path: Path, needs: frozen
     assert not {"answer", "citations", "context", "context_texts", "abstained"} & {*packed.kept}
 
 
-@pytest.mark.parametrize("stored", BEFORE.values(), ids=["latencies", "texts", "everything"])
-def test_what_was_stored_before_opens(stored: bytes) -> None:
-    packed = Packed(data=gzip.compress(stored), sha256="0" * 64, depth=2, queries=1, cut=1, kept=[])
-    (found,) = rankings(packed, LATER)
-    assert found.ids == ["a#1", "b#1"]
-    assert not found.details or found.details.generated is None
-
-
 # What `baseline accept` keeps.
 
 GOLD = '{"id": "q1", "expected_output": ["a"]}\n{"id": "q2", "expected_output": ["b"]}\n'
