@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from tests.rows import each_row
 
 from rankgate.baselines.packing import unpack
 from rankgate.baselines.records import Record
@@ -237,391 +238,228 @@ def test_damaged_gzip(problems_of: ProblemsOf, content: bytes) -> None:
 
 SAMPLE = '{"id": "q1", "expected_output": ["a"]}\n'
 
-NOT_YAML = "not valid YAML"
 NO_IDS = "expected a list of ids or a mapping of ids to gains"
 GAINS = "gains lie between -1000 and 1000"
 BOTH = "says no_answer: true and names relevant documents"
 
 
-@pytest.mark.parametrize(
+BAD_GOLD: dict[str, dict[str | bytes, list[str]]] = {
+    "gold.yaml": {
+        b"samples:\n  - id: caf\xe9\n    expected_output: [a]\n": ["2: not UTF-8 (byte 0xe9); save the file as UTF-8"],
+        "samples:\n  - id: q1\n    expected_output: {a: 1, b: 1, a: 2}\n    id: q2\n": [
+            "3: samples[0].expected_output.a: duplicate key, first on line 3",
+            "4: samples[0].id: duplicate key, first on line 2",
+        ],
+        "samples:\n  - id: q1\n    expected_output: " + "[" * 60 + "]" * 60: ["3: nested deeper than 50 levels"],
+        "queries:\n  - id: q1\n": ["1: expected `samples:` with a list of samples, found {'queries': [{'id': 'q1'}]}"],
+        "samples:\n": ["1: samples: expected `samples:` with a list of samples, found None"],
+        "owner: us\nsamples: q1\n": ["2: samples: expected `samples:` with a list of samples, found 'q1'"],
+        # Samples that are not mappings.
+        "samples:\n  - q1\n  -\n  - 5\n": [
+            "2: samples[0]: expected a sample with id and expected_output, found 'q1'",
+            "3: samples[1]: expected a sample with id and expected_output, found None",
+            "4: samples[2]: expected a sample with id and expected_output, found 5",
+        ],
+        "samples:\n  - expected_output: [a]\n  - id:\n    expected_output: [a]\n": [
+            "2: samples[0]: the sample has no id",
+            "3: samples[1]: the sample has no id",
+        ],
+        "samples:\n  - id: 1.5\n    expected_output: [a]\n  - id: true\n    expected_output: [a]\n": [
+            "2: samples[0]: sample '1.5': id: expected an id, found a number",
+            "4: samples[1]: sample 'True': id: expected an id, found true or false",
+        ],
+        (
+            "samples:\n  - id: q1\n    expected_output: [a]\n  - id: q2\n    expected_output: [a]\n"
+            "  - id: q1\n    expected_output: [b]\n"
+        ): ["6: samples[2]: sample 'q1' stands twice (first on line 2); keep one"],
+        "samples:\n  - id: q1\n  - id: q2\n    expected_output: [a]\n": [
+            "2: samples[0]: sample 'q1' has no expected_output; an unanswerable one says no_answer: true"
+        ],
+        "samples:\n  - id: q1\n    expected_output: a, b\n": [
+            f"2: samples[0].expected_output: sample 'q1': {NO_IDS}, found 'a, b'"
+        ],
+        "samples:\n  - id: q1\n    expected_output: [a, [b], 1.5, null, true]\n": [
+            "2: samples[0].expected_output: sample 'q1': expected a document id, found ['b']"
+        ],
+        'samples:\n  - id: q1\n    expected_output: {a: "1"}\n  - id: q2\n    expected_output: {a: yes}\n': [
+            "2: samples[0].expected_output: sample 'q1': the gain of 'a' is '1', not a number",
+            "4: samples[1].expected_output: sample 'q2': the gain of 'a' is 'yes', not a number",
+        ],
+        "samples:\n  - id: q1\n    expected_output: {a: .nan}\n  - id: q2\n    expected_output: {a: .inf}\n": [
+            "2: samples[0].expected_output: sample 'q1': the gain of 'a' is '.nan', not a number",
+            "4: samples[1].expected_output: sample 'q2': the gain of 'a' is '.inf', not a number",
+        ],
+        (
+            "samples:\n  - id: q1\n    expected_output: [a]\n    metadata: {k: 0}\n"
+            "  - id: q2\n    expected_output: [a]\n    metadata: {k: -3}\n"
+        ): [
+            "2: samples[0].metadata.k: sample 'q1': k must be at least 1, not 0",
+            "5: samples[1].metadata.k: sample 'q2': k must be at least 1, not -3",
+        ],
+        "samples:\n  - id: q1\n    expected_output: [a]\n    metadata: {no_answer: true}\n": [
+            f"2: samples[0].metadata.no_answer: sample 'q1' {BOTH}"
+        ],
+    },
+    "gold.json": {
+        b'{"samples": [\n  {"id": "q1",\n   "expected_output": ["caf\xe9"]}]}': [
+            "3: not UTF-8 (byte 0xe9); save the file as UTF-8"
+        ],
+        '{"samples": [\n  {"id": "q1", "expected_output": ["a"]},\n  {"id": "q2", "expected_output": ["a"]\n]}\n': [
+            "4: broken JSON: expecting ',' delimiter (column 1)"
+        ],
+        "[\n  {'id': 'q1'}\n]\n": ["2: broken JSON: expecting property name enclosed in double quotes (column 4)"],
+        '{"samples": {"q1": ["a"]}}': ["1: samples: expected `samples:` with a list of samples, found {'q1': ['a']}"],
+        '[["q1"], {"id": "q2", "expected_output": ["a"]}]': [
+            " [0]: expected a sample with id and expected_output, found ['q1']"
+        ],
+        f"[{SAMPLE}, {SAMPLE}]": [" [1]: sample 'q1' stands twice; keep one"],
+        "[" * 100_000: ["1: nested too deeply"],
+    },
+    "gold.jsonl": {
+        (
+            SAMPLE.encode() + b'{"id": "caf\xe9", "expected_output": ["a"]}\n{"id": "caf\xff", "expected_output": []}\n'
+        ): [
+            "2: not UTF-8 (byte 0xe9); save the file as UTF-8",
+            "3: not UTF-8 (byte 0xff); save the file as UTF-8",
+        ],
+        SAMPLE + '{"id": "q2", "expected_output": ["a"}\n{"id": "q3" "expected_output": ["a"]}\n': [
+            "2: broken JSON: expecting ',' delimiter (column 37)",
+            "3: broken JSON: expecting ',' delimiter (column 13)",
+        ],
+        SAMPLE + '{"id": "q2", "expected_output": [\n': ["2: broken JSON: expecting value (column 34)"],
+        '{"id": "q1", "expected_output": ["a"]}\n5\n': ["2: expected a sample with id and expected_output, found 5"],
+        # JSONL, an id as a number and as text.
+        '{"id": 7, "expected_output": ["a"]}\n\n{"id": "7", "expected_output": ["a"]}\n': [
+            "3: sample '7' stands twice (first on line 1); keep one"
+        ],
+        (
+            '{"id": "q1", "expected_output": [null]}\n{"id": "q2", "expected_output": [true]}\n'
+            '{"id": "q3", "expected_output": [1.5]}\n{"id": "q4", "expected_output": [{"id": "a"}]}\n'
+        ): [
+            "1: expected_output: sample 'q1': expected a document id, found None",
+            "2: expected_output: sample 'q2': expected a document id, found True",
+            "3: expected_output: sample 'q3': expected a document id, found 1.5",
+            (
+                "4: expected_output[0]: sample 'q4': expected a span of doc, start, end, text, gain: "
+                "object contains unknown field id"
+            ),
+        ],
+        # An id that is empty, which an empty id of a run would match.
+        (
+            '{"id": "q1", "expected_output": ["a", ""]}\n{"id": "q2", "expected_output": {"": 1}}\n'
+            '{"id": "", "expected_output": ["a"]}\n{"id": "q4", "expected_output": ["a"], "negatives": [""]}\n'
+        ): [
+            "1: expected_output: sample 'q1': expected a document id, found ''",
+            "2: expected_output: sample 'q2': expected a document id, found ''",
+            "3: the sample has no id",
+            "4: negatives: sample 'q4': a negative is empty; write its id, or leave it out",
+        ],
+        (
+            '{"id": "q1", "expected_output": {"a": "1"}}\n{"id": "q2", "expected_output": {"a": true}}\n'
+            '{"id": "q3", "expected_output": {"a": null}}\n{"id": "q4", "expected_output": {"a": [1]}}\n'
+        ): [
+            "1: expected_output: sample 'q1': the gain of 'a' is '1', not a number",
+            "2: expected_output: sample 'q2': the gain of 'a' is True, not a number",
+            "3: expected_output: sample 'q3': the gain of 'a' is None, not a number",
+            "4: expected_output: sample 'q4': the gain of 'a' is [1], not a number",
+        ],
+        (
+            '{"id": "q1", "expected_output": {"a": NaN}}\n{"id": "q2", "expected_output": {"a": -Infinity}}\n'
+            '{"id": "q3", "expected_output": {"a": 1e999}}\n'
+        ): [
+            "1: NaN is not a number that JSON allows; use a finite number or leave the key out",
+            "2: -Infinity is not a number that JSON allows; use a finite number or leave the key out",
+            "3: the number 1e999 is too large",
+        ],
+        '{"id": "q1", "expected_output": {"a": 1001}}\n{"id": "q2", "expected_output": {"a": -1e300}}\n': [
+            f"1: expected_output: sample 'q1': the gain of 'a' is 1001; {GAINS}",
+            f"2: expected_output: sample 'q2': the gain of 'a' is -1e+300; {GAINS}",
+        ],
+        SAMPLE + '{"id": "q2", "expected_output": {"a": 1, "b": 1, "a": 2}}\n': [
+            "2: the key 'a' stands twice in one object"
+        ],
+        SAMPLE + '{"id": "q2", "expected_output": {"ids": {"a": 1, "a": 2}}}\n': [
+            "2: the key 'a' stands twice in one object"
+        ],
+        SAMPLE + '{"id": "q2", "expected_output": {"a": 1}, "expected_output": {"a": 2}}\n': [
+            "2: the key 'expected_output' stands twice in one object"
+        ],
+        '{"id": "q1", "id": "q2", "expected_output": ["a"]}\n': ["1: the key 'id' stands twice in one object"],
+        SAMPLE + '{"id": "q2", "expected_output": ["a"], "metadata": {"k": 2}, "cluster": "c", "note": 1}\n': [
+            "2: cluster: sample 'q2': cluster belongs under metadata; write metadata: {cluster: …}"
+        ],
+        (
+            '{"id": "q1", "expected_output": ["a"], "metadata": {"k": "5"}}\n'
+            '{"id": "q2", "expected_output": ["a"], "metadata": {"k": 2.5}}\n'
+            '{"id": "q3", "expected_output": ["a"], "metadata": {"tags": "hard"}}\n'
+            '{"id": "q4", "expected_output": ["a"], "metadata": {"tags": ["hard", 5]}}\n'
+            '{"id": "q5", "expected_output": ["a"], "metadata": {"no_answer": "no"}}\n'
+            '{"id": "q6", "expected_output": ["a"], "metadata": []}\n'
+            '{"id": "q7", "expected_output": ["a"], "input": 5}\n'
+            '{"id": "q8", "expected_output": ["a"], "input": {"question": 5}}\n'
+        ): [
+            "1: sample 'q1': metadata.k: expected a whole number, found text",
+            "2: sample 'q2': metadata.k: expected a whole number, found a number",
+            "3: sample 'q3': metadata.tags: expected a list, found text",
+            "4: sample 'q4': metadata.tags[1]: expected text, found a whole number",
+            "5: sample 'q5': metadata.no_answer: expected true or false, found text",
+            "6: sample 'q6': metadata: expected a mapping, found a list",
+            "7: sample 'q7': input: expected text or a mapping, found a whole number",
+            "8: sample 'q8': input.question: expected text, found a whole number",
+        ],
+        SAMPLE + '{"id": "q2", "expected_output": ["\\ud83d"]}\n{"id": "\\udca9\\ud83d", "expected_output": []}\n': [
+            "2: text with half of a surrogate pair (\\ud800 and the like); write valid Unicode",
+            "3: text with half of a surrogate pair (\\ud800 and the like); write valid Unicode",
+        ],
+        (
+            SAMPLE
+            + f'{{"id": {"1" * 5000}, "expected_output": []}}\n{{"id": "q", "expected_output": [{"1" * 5000}]}}\n'
+        ): ["2: an integer of 5000 digits", "3: an integer of 5000 digits"],
+        SAMPLE + f'{{"id": "q2", "expected_output": {"[" * 100_000}{"]" * 100_000}}}\n': ["2: nested too deeply"],
+    },
+    "qrels.txt": {
+        b"q1 0 a 1\nq1 0 caf\xe9 1\n": ["2: not UTF-8 (byte 0xe9); save the file as UTF-8"],
+        "q1 0 a x\nq1 0 b nan\nq1 0 c inf\nq1 0 d 1e999\nq1 0 e 1_0\n": [
+            "1: q1: the gain 'x' is not a finite number",
+            "2: q1: the gain 'nan' is not a finite number",
+            "3: q1: the gain 'inf' is not a finite number",
+            "4: q1: the gain '1e999' is not a finite number",
+            "5: q1: the gain '1_0' is not a finite number",
+        ],
+        # Qrels, a digit of another script.
+        "q1 0 a \u0663\n": ["1: q1: the gain '\u0663' is not a finite number"],
+        "q1 0 a 1\nq2 0 a 1\nq1 0 a 2\nq1 0 a 1\nq1 0 a -1\n": [
+            "3: q1: conflicting judgment: 'a' has gain 1 above and 2 here",
+            "5: q1: conflicting judgment: 'a' has gain 1 above and -1 here",
+        ],
+        "q1 0 a 1\nq1 0 a\nq1 0 a b 1\nq1,0,a,1\n": [
+            "2: expected 4 columns (query iteration document gain), found 3: 'q1 0 a'",
+            "3: expected 4 columns (query iteration document gain), found 5: 'q1 0 a b 1'",
+            "4: expected 4 columns (query iteration document gain), found 1: 'q1,0,a,1'",
+        ],
+        "q1 0 a 1\nq1 0 b 5000\n": ["2: q1: the gain of 'b' is 5000; gains lie between -1000 and 1000"],
+    },
+}
+
+
+@each_row(
     ("name", "content", "expected"),
     [
-        # Not UTF-8.
-        pytest.param(
-            "gold.yaml",
-            b"samples:\n  - id: caf\xe9\n    expected_output: [a]\n",
-            ["gold.yaml:2: not UTF-8 (byte 0xe9); save the file as UTF-8"],
-            id="YAML that is not UTF-8",
-        ),
-        pytest.param(
-            "gold.json",
-            b'{"samples": [\n  {"id": "q1",\n   "expected_output": ["caf\xe9"]}]}',
-            ["gold.json:3: not UTF-8 (byte 0xe9); save the file as UTF-8"],
-            id="JSON that is not UTF-8",
-        ),
-        pytest.param(
-            "gold.jsonl",
-            SAMPLE.encode()
-            + b'{"id": "caf\xe9", "expected_output": ["a"]}\n{"id": "caf\xff", "expected_output": []}\n',
-            [
-                "gold.jsonl:2: not UTF-8 (byte 0xe9); save the file as UTF-8",
-                "gold.jsonl:3: not UTF-8 (byte 0xff); save the file as UTF-8",
-            ],
-            id="JSONL that is not UTF-8",
-        ),
-        pytest.param(
-            "qrels.txt",
-            b"q1 0 a 1\nq1 0 caf\xe9 1\n",
-            ["qrels.txt:2: not UTF-8 (byte 0xe9); save the file as UTF-8"],
-            id="qrels that are not UTF-8",
-        ),
-        # Broken JSON.
-        pytest.param(
-            "gold.jsonl",
-            SAMPLE + '{"id": "q2", "expected_output": ["a"}\n{"id": "q3" "expected_output": ["a"]}\n',
-            [
-                "gold.jsonl:2: broken JSON: expecting ',' delimiter (column 37)",
-                "gold.jsonl:3: broken JSON: expecting ',' delimiter (column 13)",
-            ],
-            id="broken JSONL",
-        ),
-        pytest.param(
-            "gold.jsonl",
-            SAMPLE + '{"id": "q2", "expected_output": [\n',
-            ["gold.jsonl:2: broken JSON: expecting value (column 34)"],
-            id="a JSONL line that ends too early",
-        ),
-        pytest.param(
-            "gold.json",
-            '{"samples": [\n  {"id": "q1", "expected_output": ["a"]},\n  {"id": "q2", "expected_output": ["a"]\n]}\n',
-            ["gold.json:4: broken JSON: expecting ',' delimiter (column 1)"],
-            id="broken JSON",
-        ),
-        pytest.param(
-            "gold.json",
-            "[\n  {'id': 'q1'}\n]\n",
-            ["gold.json:2: broken JSON: expecting property name enclosed in double quotes (column 4)"],
-            id="Python instead of JSON",
-        ),
-        # YAML that guesses or hides.
-        pytest.param(
-            "gold.yaml",
-            "samples:\n  - id: q1\n    expected_output: {a: 1, b: 1, a: 2}\n    id: q2\n",
-            [
-                "gold.yaml:3: samples[0].expected_output.a: duplicate key, first on line 3",
-                "gold.yaml:4: samples[0].id: duplicate key, first on line 2",
-            ],
-            id="YAML, duplicate keys",
-        ),
-        pytest.param(
-            "gold.yaml",
-            "samples:\n  - &first\n    id: q1\n    expected_output: [a]\n",
-            ["gold.yaml:2: anchor &first is not allowed; write the value out"],
-            id="YAML, anchor",
-        ),
-        pytest.param(
-            "gold.yaml",
-            "samples:\n  - id: q1\n    expected_output: *docs\n",
-            ["gold.yaml:3: alias *docs is not allowed; write the value out"],
-            id="YAML, alias",
-        ),
-        pytest.param(
-            "gold.yaml",
-            "samples:\n  - id: q1\n    <<: *defaults\n",
-            ["gold.yaml:3: alias *defaults is not allowed; write the value out"],
-            id="YAML, merge",
-        ),
-        pytest.param(
-            "gold.yaml",
-            "samples:\n  - id: !!str q1\n    expected_output: [a]\n",
-            ["gold.yaml:2: tag 'tag:yaml.org,2002:str' is not allowed; write a plain value"],
-            id="YAML, tag",
-        ),
-        pytest.param(
-            "gold.yaml",
-            "samples: !!python/object/apply:os.system ['true']\n",
-            ["gold.yaml:1: tag 'tag:yaml.org,2002:python/object/apply:os.system' is not allowed; write a plain value"],
-            id="YAML, a tag that would run something",
-        ),
-        pytest.param(
-            "gold.yaml",
-            "samples:\n  - id: q1\n    expected_output: [a]\n---\nsamples: []\n",
-            ["gold.yaml:4: a second YAML document starts here; keep one"],
-            id="YAML, second document",
-        ),
-        pytest.param(
-            "gold.yaml",
-            "samples:\n  - id: q1\n    expected_output: [a\n  - id: q2\n",
-            ["gold.yaml:4: not valid YAML: while parsing a flow sequence did not find expected ',' or ']'"],
-            id="YAML, an open bracket",
-        ),
-        pytest.param(
-            "gold.yaml",
-            "samples:\n\t- id: q1\n",
-            [f"gold.yaml:2: {NOT_YAML}: a tab, where only spaces may indent; replace it by spaces"],
-            id="YAML, a tab",
-        ),
-        pytest.param(
-            "gold.yaml",
-            'samples:\n  - id: "q\\ud800"\n    expected_output: [a]\n',
-            ["gold.yaml:2: not valid YAML: while parsing a quoted scalar found invalid Unicode character escape code"],
-            id="YAML, half of a surrogate pair",
-        ),
-        pytest.param(
-            "gold.yaml",
-            "samples:\n  - id: q1\n    expected_output: " + "[" * 60 + "]" * 60,
-            ["gold.yaml:3: nested deeper than 50 levels"],
-            id="YAML, nested deeply",
-        ),
-        # Shape.
-        pytest.param(
-            "gold.yaml",
-            "queries:\n  - id: q1\n",
-            ["gold.yaml:1: expected `samples:` with a list of samples, found {'queries': [{'id': 'q1'}]}"],
-            id="no samples",
-        ),
-        pytest.param(
-            "gold.yaml",
-            "samples:\n",
-            ["gold.yaml:1: samples: expected `samples:` with a list of samples, found None"],
-            id="samples without a value",
-        ),
-        pytest.param(
-            "gold.yaml",
-            "owner: us\nsamples: q1\n",
-            ["gold.yaml:2: samples: expected `samples:` with a list of samples, found 'q1'"],
-            id="samples that are text",
-        ),
-        pytest.param(
-            "gold.json",
-            '{"samples": {"q1": ["a"]}}',
-            ["gold.json:1: samples: expected `samples:` with a list of samples, found {'q1': ['a']}"],
-            id="samples that are a mapping",
-        ),
-        pytest.param(
-            "gold.yaml",
-            "samples:\n  - q1\n  -\n  - 5\n",
-            [
-                "gold.yaml:2: samples[0]: expected a sample with id and expected_output, found 'q1'",
-                "gold.yaml:3: samples[1]: expected a sample with id and expected_output, found None",
-                "gold.yaml:4: samples[2]: expected a sample with id and expected_output, found 5",
-            ],
-            id="samples that are not mappings",
-        ),
-        pytest.param(
-            "gold.json",
-            '[["q1"], {"id": "q2", "expected_output": ["a"]}]',
-            ["gold.json: [0]: expected a sample with id and expected_output, found ['q1']"],
-            id="a list of lists",
-        ),
-        pytest.param(
-            "gold.jsonl",
-            '{"id": "q1", "expected_output": ["a"]}\n5\n',
-            ["gold.jsonl:2: expected a sample with id and expected_output, found 5"],
-            id="a line that is a number",
-        ),
-        # Ids.
-        pytest.param(
-            "gold.yaml",
-            "samples:\n  - expected_output: [a]\n  - id:\n    expected_output: [a]\n",
-            ["gold.yaml:2: samples[0]: the sample has no id", "gold.yaml:3: samples[1]: the sample has no id"],
-            id="no id",
-        ),
-        pytest.param(
-            "gold.yaml",
-            "samples:\n  - id: 1.5\n    expected_output: [a]\n  - id: true\n    expected_output: [a]\n",
-            [
-                "gold.yaml:2: samples[0]: sample '1.5': id: expected an id, found a number",
-                "gold.yaml:4: samples[1]: sample 'True': id: expected an id, found true or false",
-            ],
-            id="ids that are no ids",
-        ),
-        pytest.param(
-            "gold.yaml",
-            "samples:\n  - id: q1\n    expected_output: [a]\n  - id: q2\n    expected_output: [a]\n"
-            "  - id: q1\n    expected_output: [b]\n",
-            ["gold.yaml:6: samples[2]: sample 'q1' stands twice (first on line 2); keep one"],
-            id="YAML, a sample id twice",
-        ),
-        pytest.param(
-            "gold.jsonl",
-            '{"id": 7, "expected_output": ["a"]}\n\n{"id": "7", "expected_output": ["a"]}\n',
-            ["gold.jsonl:3: sample '7' stands twice (first on line 1); keep one"],
-            id="JSONL, an id as a number and as text",
-        ),
-        pytest.param(
-            "gold.json",
-            f"[{SAMPLE}, {SAMPLE}]",
-            ["gold.json: [1]: sample 'q1' stands twice; keep one"],
-            id="JSON, a sample id twice",
-        ),
-        # Judgments.
-        pytest.param(
-            "gold.yaml",
-            "samples:\n  - id: q1\n  - id: q2\n    expected_output: [a]\n",
-            ["gold.yaml:2: samples[0]: sample 'q1' has no expected_output; an unanswerable one says no_answer: true"],
-            id="no expected_output",
-        ),
-        pytest.param(
-            "gold.yaml",
-            "samples:\n  - id: q1\n    expected_output: a, b\n",
-            [f"gold.yaml:2: samples[0].expected_output: sample 'q1': {NO_IDS}, found 'a, b'"],
-            id="ids as one text",
-        ),
-        pytest.param(
-            "gold.yaml",
-            "samples:\n  - id: q1\n    expected_output: [a, [b], 1.5, null, true]\n",
-            ["gold.yaml:2: samples[0].expected_output: sample 'q1': expected a document id, found ['b']"],
-            id="a list in the list of ids",
-        ),
-        pytest.param(
-            "gold.jsonl",
-            '{"id": "q1", "expected_output": [null]}\n{"id": "q2", "expected_output": [true]}\n'
-            '{"id": "q3", "expected_output": [1.5]}\n{"id": "q4", "expected_output": [{"id": "a"}]}\n',
-            [
-                "gold.jsonl:1: expected_output: sample 'q1': expected a document id, found None",
-                "gold.jsonl:2: expected_output: sample 'q2': expected a document id, found True",
-                "gold.jsonl:3: expected_output: sample 'q3': expected a document id, found 1.5",
-                (
-                    "gold.jsonl:4: expected_output[0]: sample 'q4': expected a span of doc, start, end, text, gain: "
-                    "object contains unknown field id"
-                ),
-            ],
-            id="what is no document id",
-        ),
-        pytest.param(
-            "gold.jsonl",
-            '{"id": "q1", "expected_output": ["a", ""]}\n{"id": "q2", "expected_output": {"": 1}}\n'
-            '{"id": "", "expected_output": ["a"]}\n{"id": "q4", "expected_output": ["a"], "negatives": [""]}\n',
-            [
-                "gold.jsonl:1: expected_output: sample 'q1': expected a document id, found ''",
-                "gold.jsonl:2: expected_output: sample 'q2': expected a document id, found ''",
-                "gold.jsonl:3: the sample has no id",
-                "gold.jsonl:4: negatives: sample 'q4': a negative is empty; write its id, or leave it out",
-            ],
-            id="an id that is empty, which an empty id of a run would match",
-        ),
-        pytest.param(
-            "gold.yaml",
-            'samples:\n  - id: q1\n    expected_output: {a: "1"}\n  - id: q2\n    expected_output: {a: yes}\n',
-            [
-                "gold.yaml:2: samples[0].expected_output: sample 'q1': the gain of 'a' is '1', not a number",
-                "gold.yaml:4: samples[1].expected_output: sample 'q2': the gain of 'a' is 'yes', not a number",
-            ],
-            id="YAML, text where a gain belongs",
-        ),
-        pytest.param(
-            "gold.jsonl",
-            '{"id": "q1", "expected_output": {"a": "1"}}\n{"id": "q2", "expected_output": {"a": true}}\n'
-            '{"id": "q3", "expected_output": {"a": null}}\n{"id": "q4", "expected_output": {"a": [1]}}\n',
-            [
-                "gold.jsonl:1: expected_output: sample 'q1': the gain of 'a' is '1', not a number",
-                "gold.jsonl:2: expected_output: sample 'q2': the gain of 'a' is True, not a number",
-                "gold.jsonl:3: expected_output: sample 'q3': the gain of 'a' is None, not a number",
-                "gold.jsonl:4: expected_output: sample 'q4': the gain of 'a' is [1], not a number",
-            ],
-            id="JSONL, what is no gain",
-        ),
-        pytest.param(
-            "gold.jsonl",
-            '{"id": "q1", "expected_output": {"a": NaN}}\n{"id": "q2", "expected_output": {"a": -Infinity}}\n'
-            '{"id": "q3", "expected_output": {"a": 1e999}}\n',
-            [
-                "gold.jsonl:1: NaN is not a number that JSON allows; use a finite number or leave the key out",
-                "gold.jsonl:2: -Infinity is not a number that JSON allows; use a finite number or leave the key out",
-                "gold.jsonl:3: the number 1e999 is too large",
-            ],
-            id="JSONL, gains that are not finite",
-        ),
-        pytest.param(
-            "gold.yaml",
-            "samples:\n  - id: q1\n    expected_output: {a: .nan}\n  - id: q2\n    expected_output: {a: .inf}\n",
-            [
-                "gold.yaml:2: samples[0].expected_output: sample 'q1': the gain of 'a' is '.nan', not a number",
-                "gold.yaml:4: samples[1].expected_output: sample 'q2': the gain of 'a' is '.inf', not a number",
-            ],
-            id="YAML, gains that are not finite",
-        ),
-        pytest.param(
-            "gold.jsonl",
-            '{"id": "q1", "expected_output": {"a": 1001}}\n{"id": "q2", "expected_output": {"a": -1e300}}\n',
-            [
-                f"gold.jsonl:1: expected_output: sample 'q1': the gain of 'a' is 1001; {GAINS}",
-                f"gold.jsonl:2: expected_output: sample 'q2': the gain of 'a' is -1e+300; {GAINS}",
-            ],
-            id="gains that are too large",
-        ),
-        pytest.param(
-            "qrels.txt",
-            "q1 0 a x\nq1 0 b nan\nq1 0 c inf\nq1 0 d 1e999\nq1 0 e 1_0\n",
-            [
-                "qrels.txt:1: q1: the gain 'x' is not a finite number",
-                "qrels.txt:2: q1: the gain 'nan' is not a finite number",
-                "qrels.txt:3: q1: the gain 'inf' is not a finite number",
-                "qrels.txt:4: q1: the gain '1e999' is not a finite number",
-                "qrels.txt:5: q1: the gain '1_0' is not a finite number",
-            ],
-            id="qrels, gains that are no numbers",
-        ),
-        pytest.param(
-            "qrels.txt",
-            "q1 0 a \u0663\n",
-            ["qrels.txt:1: q1: the gain '\u0663' is not a finite number"],
-            id="qrels, a digit of another script",
-        ),
-        pytest.param(
-            "qrels.txt",
-            "q1 0 a 1\nq2 0 a 1\nq1 0 a 2\nq1 0 a 1\nq1 0 a -1\n",
-            [
-                "qrels.txt:3: q1: conflicting judgment: 'a' has gain 1 above and 2 here",
-                "qrels.txt:5: q1: conflicting judgment: 'a' has gain 1 above and -1 here",
-            ],
-            id="qrels, conflicting judgments",
-        ),
-        pytest.param(
-            "gold.jsonl",
-            SAMPLE + '{"id": "q2", "expected_output": {"a": 1, "b": 1, "a": 2}}\n',
-            ["gold.jsonl:2: the key 'a' stands twice in one object"],
-            id="JSONL, conflicting judgments",
-        ),
-        pytest.param(
-            "gold.jsonl",
-            SAMPLE + '{"id": "q2", "expected_output": {"ids": {"a": 1, "a": 2}}}\n',
-            ["gold.jsonl:2: the key 'a' stands twice in one object"],
-            id="JSONL, conflicting judgments under ids",
-        ),
-        pytest.param(
-            "gold.jsonl",
-            SAMPLE + '{"id": "q2", "expected_output": {"a": 1}, "expected_output": {"a": 2}}\n',
-            ["gold.jsonl:2: the key 'expected_output' stands twice in one object"],
-            id="JSONL, expected_output twice",
-        ),
-        pytest.param(
-            "gold.jsonl",
-            '{"id": "q1", "id": "q2", "expected_output": ["a"]}\n',
-            ["gold.jsonl:1: the key 'id' stands twice in one object"],
-            id="JSONL, id twice",
-        ),
+        *((name, *row) for name, rows in BAD_GOLD.items() for row in rows.items()),
         *(
             pytest.param(
                 "gold.yaml",
                 f"- {{id: q1, expected_output: [a]}}\n- {{id: q2, expected_output: [a], {key}: {value}}}\n",
-                [f"gold.yaml:2: [1].{key}: sample 'q2': {key} belongs under metadata; write metadata: {{{key}: …}}"],
+                [f"2: [1].{key}: sample 'q2': {key} belongs under metadata; write metadata: {{{key}: …}}"],
                 id=f"{key} beside metadata",
             )
             for key, value in {"no_answer": "true", "k": "3", "tags": "[]", "as_of": '"2025-01-01"'}.items()
-        ),
-        pytest.param(
-            "gold.jsonl",
-            SAMPLE + '{"id": "q2", "expected_output": ["a"], "metadata": {"k": 2}, "cluster": "c", "note": 1}\n',
-            ["gold.jsonl:2: cluster: sample 'q2': cluster belongs under metadata; write metadata: {cluster: …}"],
-            id="cluster beside metadata, JSONL",
         ),
         *(
             pytest.param(
                 "gold.jsonl",
                 SAMPLE + '{"id": "q2", ' + rest + "}\n",
-                [f"gold.jsonl:2: the key {key!r} stands twice in one object"],
+                [f"2: the key {key!r} stands twice in one object"],
                 id=f"JSONL, {name} twice",
             )
             for name, key, rest in (
@@ -633,96 +471,10 @@ BOTH = "says no_answer: true and names relevant documents"
                 ("an own key", "note", '"expected_output": ["a"], "note": 1, "note": 2'),
             )
         ),
-        # Metadata.
-        pytest.param(
-            "gold.yaml",
-            "samples:\n  - id: q1\n    expected_output: [a]\n    metadata: {k: 0}\n"
-            "  - id: q2\n    expected_output: [a]\n    metadata: {k: -3}\n",
-            [
-                "gold.yaml:2: samples[0].metadata.k: sample 'q1': k must be at least 1, not 0",
-                "gold.yaml:5: samples[1].metadata.k: sample 'q2': k must be at least 1, not -3",
-            ],
-            id="k below 1",
-        ),
-        pytest.param(
-            "gold.jsonl",
-            '{"id": "q1", "expected_output": ["a"], "metadata": {"k": "5"}}\n'
-            '{"id": "q2", "expected_output": ["a"], "metadata": {"k": 2.5}}\n'
-            '{"id": "q3", "expected_output": ["a"], "metadata": {"tags": "hard"}}\n'
-            '{"id": "q4", "expected_output": ["a"], "metadata": {"tags": ["hard", 5]}}\n'
-            '{"id": "q5", "expected_output": ["a"], "metadata": {"no_answer": "no"}}\n'
-            '{"id": "q6", "expected_output": ["a"], "metadata": []}\n'
-            '{"id": "q7", "expected_output": ["a"], "input": 5}\n'
-            '{"id": "q8", "expected_output": ["a"], "input": {"question": 5}}\n',
-            [
-                "gold.jsonl:1: sample 'q1': metadata.k: expected a whole number, found text",
-                "gold.jsonl:2: sample 'q2': metadata.k: expected a whole number, found a number",
-                "gold.jsonl:3: sample 'q3': metadata.tags: expected a list, found text",
-                "gold.jsonl:4: sample 'q4': metadata.tags[1]: expected text, found a whole number",
-                "gold.jsonl:5: sample 'q5': metadata.no_answer: expected true or false, found text",
-                "gold.jsonl:6: sample 'q6': metadata: expected a mapping, found a list",
-                "gold.jsonl:7: sample 'q7': input: expected text or a mapping, found a whole number",
-                "gold.jsonl:8: sample 'q8': input.question: expected text, found a whole number",
-            ],
-            id="metadata of the wrong type",
-        ),
-        pytest.param(
-            "gold.yaml",
-            "samples:\n  - id: q1\n    expected_output: [a]\n    metadata: {no_answer: true}\n",
-            [f"gold.yaml:2: samples[0].metadata.no_answer: sample 'q1' {BOTH}"],
-            id="no answer, but relevant documents",
-        ),
-        # Columns.
-        pytest.param(
-            "qrels.txt",
-            "q1 0 a 1\nq1 0 a\nq1 0 a b 1\nq1,0,a,1\n",
-            [
-                "qrels.txt:2: expected 4 columns (query iteration document gain), found 3: 'q1 0 a'",
-                "qrels.txt:3: expected 4 columns (query iteration document gain), found 5: 'q1 0 a b 1'",
-                "qrels.txt:4: expected 4 columns (query iteration document gain), found 1: 'q1,0,a,1'",
-            ],
-            id="qrels, wrong column counts",
-        ),
-        # JSON that decoders disagree about.
-        pytest.param(
-            "gold.jsonl",
-            SAMPLE + '{"id": "q2", "expected_output": ["\\ud83d"]}\n{"id": "\\udca9\\ud83d", "expected_output": []}\n',
-            [
-                "gold.jsonl:2: text with half of a surrogate pair (\\ud800 and the like); write valid Unicode",
-                "gold.jsonl:3: text with half of a surrogate pair (\\ud800 and the like); write valid Unicode",
-            ],
-            id="JSONL, half of a surrogate pair",
-        ),
-        pytest.param(
-            "gold.jsonl",
-            SAMPLE
-            + f'{{"id": {"1" * 5000}, "expected_output": []}}\n{{"id": "q", "expected_output": [{"1" * 5000}]}}\n',
-            ["gold.jsonl:2: an integer of 5000 digits", "gold.jsonl:3: an integer of 5000 digits"],
-            id="JSONL, an integer of 5,000 digits",
-        ),
-        pytest.param(
-            "gold.jsonl",
-            SAMPLE + f'{{"id": "q2", "expected_output": {"[" * 100_000}{"]" * 100_000}}}\n',
-            ["gold.jsonl:2: nested too deeply"],
-            id="JSONL, nested deeply",
-        ),
-        pytest.param("gold.json", "[" * 100_000, ["gold.json:1: nested too deeply"], id="JSON, nested deeply"),
-        pytest.param(
-            "gold.yaml",
-            'samples:\n  - id: "é"\n  - id: "q\x07"\n',
-            ["gold.yaml:3: not valid YAML: unacceptable character #x0007: control characters are not allowed"],
-            id="YAML, a control character",
-        ),
-        pytest.param(
-            "qrels.txt",
-            "q1 0 a 1\nq1 0 b 5000\n",
-            ["qrels.txt:2: q1: the gain of 'b' is 5000; gains lie between -1000 and 1000"],
-            id="qrels, a gain that is too large",
-        ),
     ],
 )
 def test_gold(name: str, content: str | bytes, expected: list[str]) -> None:
-    assert seen(gold_problems(write(name, content))) == expected
+    assert seen(gold_problems(write(name, content))) == [f"{name}:{each}" for each in expected]
 
 
 @pytest.mark.parametrize(
@@ -828,322 +580,178 @@ TWO_LISTS = "more than one list of results; write one of topk, retrieved, actual
 LINE = '{"query_id": "q0", "topk": [{"chunk_id": "a"}]}\n'
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "expected"),
-    [
-        # Not UTF-8.
-        pytest.param(
-            "run.jsonl",
-            LINE.encode() + b'{"query_id": "caf\xe9", "topk": []}\n',
-            ["run.jsonl:2: not UTF-8 (byte 0xe9); save the file as UTF-8"],
-            id="JSONL that is not UTF-8",
-        ),
-        pytest.param(
-            "run.jsonl",
-            LINE.encode() + b'{"query_id": "q1", "topk": [{"chunk_id": "a", "text": "caf\xe9"}]}\n',
-            ["run.jsonl:2: not UTF-8 (byte 0xe9); save the file as UTF-8"],
-            id="JSONL that is not UTF-8 where nobody reads",
-        ),
-        pytest.param(
-            "run.json",
-            b'{"q1": ["a"],\n "q2": ["caf\xe9"]}',
-            ["run.json:2: not UTF-8 (byte 0xe9); save the file as UTF-8"],
-            id="JSON that is not UTF-8",
-        ),
-        pytest.param(
-            "run.trec",
-            b"q1 Q0 a 1 0.5 t\nq1 Q0 b\nq1 Q0 caf\xe9 1 0.5 t\nq1 Q0 c 1 x t\n",
-            [
-                "run.trec:2: expected 6 columns (query Q0 document rank score tag), found 3: 'q1 Q0 b'",
-                "run.trec:3: not UTF-8 (byte 0xe9); save the file as UTF-8",
-                "run.trec:4: query 'q1': the score of 'c' is 'x'; scores must be finite numbers",
-            ],
-            id="a TREC run that is not UTF-8, among other problems",
-        ),
-        # Broken JSON.
-        pytest.param(
-            "run.jsonl",
-            LINE + '{"query_id": "q1", "topk": [}\nnonsense\n{"query_id": "q2", "topk": []} {}\n',
-            [
-                "run.jsonl:2: broken JSON: expecting value (column 29)",
-                "run.jsonl:3: broken JSON: expecting value (column 1)",
-                "run.jsonl:4: broken JSON: extra data (column 32)",
-            ],
-            id="broken JSONL",
-        ),
-        pytest.param(
-            "run.jsonl",
-            LINE + '{"query_id": "q1", "topk": [\n',
-            ["run.jsonl:2: broken JSON: expecting value (column 29)"],
-            id="a JSONL line that ends too early",
-        ),
-        pytest.param(
-            "run.jsonl",
-            LINE + '{"query_id": "q1", "topk": [{"chunk_id": "a',
-            ["run.jsonl:2: broken JSON: unterminated string starting at (column 42)"],
-            id="JSONL, the writer was stopped",
-        ),
-        pytest.param(
-            "run.json",
-            '{"q1": ["a"],\n "q2": ["b"]\n "q3": ["c"]}',
-            ["run.json:3: broken JSON: expecting ',' delimiter (column 2)"],
-            id="broken JSON",
-        ),
-        # Ids.
-        pytest.param(
-            "run.jsonl",
-            '{"topk": []}\n{"query_id": null, "topk": []}\n{"queryid": "q1", "topk": []}\n',
-            [f"run.jsonl:{line}: no query id; write it as query_id (or id)" for line in (1, 2, 3)],
-            id="no query id",
-        ),
-        pytest.param(
-            "run.jsonl",
-            LINE + '{"query_id": 1.5, "topk": []}\n{"query_id": ["q1"], "topk": []}\n{"query_id": true, "topk": []}\n',
-            [
-                "run.jsonl:2: query_id: expected an id, found a number",
-                "run.jsonl:3: query_id: expected an id, found a list",
-                "run.jsonl:4: query_id: expected an id, found true or false",
-            ],
-            id="query ids that are no ids",
-        ),
-        pytest.param(
-            "run.jsonl",
-            LINE + '{"query_id": 7, "topk": []}\n\n{"id": "7", "retrieved": []}\n{"query_id": "q0", "topk": []}\n',
-            [
-                "run.jsonl:4: query '7' stands twice (first on line 2); keep one ranking of it",
-                "run.jsonl:5: query 'q0' stands twice (first on line 1); keep one ranking of it",
-            ],
-            id="JSONL, query ids twice",
-        ),
-        pytest.param(
-            "run.json",
-            '[{"query_id": "q1", "topk": []}, {"query_id": "q2", "topk": []}, {"id": "q1", "topk": []}]',
-            ["run.json: [2]: query 'q1' stands twice (first at [0]); keep one ranking of it"],
-            id="JSON, query ids twice",
-        ),
-        pytest.param(
-            "run.jsonl",
-            '{"query_id": "q1", "topk": [{"chunk_id": "a"}, {"doc_id": "b"}]}\n{"query_id": "q2", "topk": [{}]}\n',
-            [
-                "run.jsonl:1: query 'q1': item 2 has neither chunk_id nor id",
-                "run.jsonl:2: query 'q2': item 1 has neither chunk_id nor id",
-            ],
-            id="items without an id",
-        ),
-        pytest.param(
-            "run.jsonl",
+BAD_RUNS: dict[str, dict[str | bytes, list[str]]] = {
+    "run.jsonl": {
+        LINE.encode() + b'{"query_id": "caf\xe9", "topk": []}\n': ["2: not UTF-8 (byte 0xe9); save the file as UTF-8"],
+        # JSONL that is not UTF-8 where nobody reads.
+        LINE.encode() + b'{"query_id": "q1", "topk": [{"chunk_id": "a", "text": "caf\xe9"}]}\n': [
+            "2: not UTF-8 (byte 0xe9); save the file as UTF-8"
+        ],
+        LINE + '{"query_id": "q1", "topk": [}\nnonsense\n{"query_id": "q2", "topk": []} {}\n': [
+            "2: broken JSON: expecting value (column 29)",
+            "3: broken JSON: expecting value (column 1)",
+            "4: broken JSON: extra data (column 32)",
+        ],
+        LINE + '{"query_id": "q1", "topk": [\n': ["2: broken JSON: expecting value (column 29)"],
+        # JSONL, the writer was stopped.
+        LINE + '{"query_id": "q1", "topk": [{"chunk_id": "a': [
+            "2: broken JSON: unterminated string starting at (column 42)"
+        ],
+        '{"topk": []}\n{"query_id": null, "topk": []}\n{"queryid": "q1", "topk": []}\n': [
+            f"{line}: no query id; write it as query_id (or id)" for line in (1, 2, 3)
+        ],
+        LINE + '{"query_id": 1.5, "topk": []}\n{"query_id": ["q1"], "topk": []}\n{"query_id": true, "topk": []}\n': [
+            "2: query_id: expected an id, found a number",
+            "3: query_id: expected an id, found a list",
+            "4: query_id: expected an id, found true or false",
+        ],
+        LINE + '{"query_id": 7, "topk": []}\n\n{"id": "7", "retrieved": []}\n{"query_id": "q0", "topk": []}\n': [
+            "4: query '7' stands twice (first on line 2); keep one ranking of it",
+            "5: query 'q0' stands twice (first on line 1); keep one ranking of it",
+        ],
+        '{"query_id": "q1", "topk": [{"chunk_id": "a"}, {"doc_id": "b"}]}\n{"query_id": "q2", "topk": [{}]}\n': [
+            "1: query 'q1': item 2 has neither chunk_id nor id",
+            "2: query 'q2': item 1 has neither chunk_id nor id",
+        ],
+        (
             LINE + '{"query_id": "q1", "topk": [{"chunk_id": 1.5}]}\n{"query_id": "q2", "topk": ["a", null]}\n'
-            '{"query_id": "q3", "topk": [["a"]]}\n{"query_id": "q4", "topk": [{"chunk_id": true}]}\n',
-            [
-                "run.jsonl:2: topk[0].chunk_id: expected an id, found a number",
-                "run.jsonl:3: topk[1]: expected an id or a mapping, found nothing",
-                "run.jsonl:4: topk[0]: expected an id or a mapping, found a list",
-                "run.jsonl:5: topk[0].chunk_id: expected an id, found true or false",
-            ],
-            id="items that are no items",
-        ),
-        # Lists.
-        pytest.param(
-            "run.jsonl",
-            LINE + '{"query_id": "q1"}\n{"query_id": "q2", "results": ["a"]}\n{"query_id": "q3", "topk": null}\n',
-            [
-                f"run.jsonl:{n}: no list of results{found}; write one of topk, retrieved, actual_output"
-                for n, found in ((2, " (found: 'query_id')"), (3, " (found: 'query_id', 'results')"), (4, ""))
-            ],
-            id="no list",
-        ),
-        pytest.param(
-            "run.jsonl",
+            '{"query_id": "q3", "topk": [["a"]]}\n{"query_id": "q4", "topk": [{"chunk_id": true}]}\n'
+        ): [
+            "2: topk[0].chunk_id: expected an id, found a number",
+            "3: topk[1]: expected an id or a mapping, found nothing",
+            "4: topk[0]: expected an id or a mapping, found a list",
+            "5: topk[0].chunk_id: expected an id, found true or false",
+        ],
+        LINE + '{"query_id": "q1"}\n{"query_id": "q2", "results": ["a"]}\n{"query_id": "q3", "topk": null}\n': [
+            f"{n}: no list of results{found}; write one of topk, retrieved, actual_output"
+            for n, found in ((2, " (found: 'query_id')"), (3, " (found: 'query_id', 'results')"), (4, ""))
+        ],
+        (
             '{"id": "q1", "topk": ["a"], "retrieved": ["b"]}\n'
-            '{"id": "q2", "actual_output": ["a"], "actualOutput": ["b"]}\n',
-            [f"run.jsonl:{n}: {TWO_LISTS}" for n in (1, 2)],
-            id="two lists",
-        ),
-        pytest.param(
-            "run.jsonl",
+            '{"id": "q2", "actual_output": ["a"], "actualOutput": ["b"]}\n'
+        ): [f"{n}: {TWO_LISTS}" for n in (1, 2)],
+        # Two lists, one of them the contract's.
+        (
             '{"query_id": "q1", "topk": [{"chunk_id": "a"}], "retrieved": ["b"]}\n'
             '{"query_id": "q2", "topk": [{"chunk_id": "a"}], "actual_output": ["b"]}\n'
             '{"query_id": "q3", "topk": [{"chunk_id": "a"}], "actualOutput": ["b"]}\n'
-            '{"query_id": "q4", "retrieved": ["a"], "actual_output": ["b"]}\n',
-            [f"run.jsonl:{n}: {TWO_LISTS}" for n in (1, 2, 3, 4)],
-            id="two lists, one of them the contract's",
-        ),
-        pytest.param(
-            "run.jsonl",
-            '{"query_id": "q0", "retrieved": ["z"]}\n{"query_id": "q1", "topk": [{"id": "a"}], "retrieved": ["b"]}\n',
-            [f"run.jsonl:2: {TWO_LISTS}"],
-            id="two lists, whatever stood above",
-        ),
-        pytest.param(
-            "run.jsonl",
+            '{"query_id": "q4", "retrieved": ["a"], "actual_output": ["b"]}\n'
+        ): [f"{n}: {TWO_LISTS}" for n in (1, 2, 3, 4)],
+        # Two lists, whatever stood above.
+        '{"query_id": "q0", "retrieved": ["z"]}\n{"query_id": "q1", "topk": [{"id": "a"}], "retrieved": ["b"]}\n': [
+            f"2: {TWO_LISTS}"
+        ],
+        (
             LINE + '{"query_id": "q1", "topk": "a"}\n{"query_id": "q2", "topk": {"a": 0.5}}\n'
-            '{"query_id": "q3", "retrieved": 5}\n[]\n"q4"\nnull\n',
-            [
-                "run.jsonl:2: topk: expected a list of results, found 'a': the text of an answer goes under `answer`",
-                "run.jsonl:3: topk: expected a list, found a mapping",
-                "run.jsonl:4: retrieved: expected a list, found a whole number",
-                "run.jsonl:5: expected a mapping, found a list",
-                "run.jsonl:6: expected a mapping, found text",
-                "run.jsonl:7: expected a mapping, found nothing",
-            ],
-            id="lists and lines of the wrong type",
-        ),
-        pytest.param(
-            "run.json",
-            '{"q1": ["a"], "q2": {"a": 0.5}, "q3": null, "q4": "a"}',
-            [
-                "run.json: q2: expected a list of ids for this query, found {'a': 0.5}",
-                "run.json: q3: expected a list of ids for this query, found None",
-                "run.json: q4: expected a list of ids for this query, found 'a'",
-            ],
-            id="{query: something else}",
-        ),
-        pytest.param(
-            "run.json",
-            '[{"query_id": "q1", "topk": ["a"]}, "q2", ["a"], {"query_id": "q3"}]',
-            [
-                "run.json: [1]: expected a mapping, found text",
-                "run.json: [2]: expected a mapping, found a list",
-                "run.json: [3]: no list of results (found: 'query_id'); write one of topk, retrieved, actual_output",
-            ],
-            id="a list of other things",
-        ),
-        # Text where a number belongs.
-        pytest.param(
-            "run.jsonl",
+            '{"query_id": "q3", "retrieved": 5}\n[]\n"q4"\nnull\n'
+        ): [
+            "2: topk: expected a list of results, found 'a': the text of an answer goes under `answer`",
+            "3: topk: expected a list, found a mapping",
+            "4: retrieved: expected a list, found a whole number",
+            "5: expected a mapping, found a list",
+            "6: expected a mapping, found text",
+            "7: expected a mapping, found nothing",
+        ],
+        (
             LINE + '{"query_id": "q1", "topk": [{"chunk_id": "a", "score": 1}, {"chunk_id": "b", "score": "0.5"}]}\n'
             '{"query_id": "q2", "topk": [{"chunk_id": "a", "rank": "1"}]}\n'
             '{"query_id": "q3", "topk": [{"chunk_id": "a", "rank": 1.5}]}\n'
-            '{"query_id": "q4", "topk": [{"chunk_id": "a", "score": true}]}\n',
-            [
-                "run.jsonl:2: topk[1].score: expected a number, found text",
-                "run.jsonl:3: topk[0].rank: expected a whole number, found text",
-                "run.jsonl:4: topk[0].rank: expected a whole number, found a number",
-                "run.jsonl:5: topk[0].score: expected a number, found true or false",
-            ],
-            id="text where a number belongs",
-        ),
-        pytest.param(
-            "run.jsonl",
+            '{"query_id": "q4", "topk": [{"chunk_id": "a", "score": true}]}\n'
+        ): [
+            "2: topk[1].score: expected a number, found text",
+            "3: topk[0].rank: expected a whole number, found text",
+            "4: topk[0].rank: expected a whole number, found a number",
+            "5: topk[0].score: expected a number, found true or false",
+        ],
+        # The same words, whatever stood above.
+        (
             '{"id": "q0", "actual_output": ["z"]}\n{"query_id": "q1", "topk": [{"chunk_id": "a", "score": "0.5"}]}\n'
-            '{"query_id": "q2", "retrieved": ["a", 1.5]}\n',
-            [
-                "run.jsonl:2: topk[0].score: expected a number, found text",
-                "run.jsonl:3: retrieved[1]: expected an id or a mapping, found a number",
-            ],
-            id="the same words, whatever stood above",
-        ),
-        # Ranks.
-        pytest.param(
-            "run.jsonl", ranked(1, 1, 3), ["run.jsonl:1: query 'q1': rank 1 stands twice ('a', 'b')"], id="1, 1, 3"
-        ),
-        pytest.param(
-            "run.jsonl", ranked(0, 1, 2), ["run.jsonl:1: query 'q1': 'a' has rank 0; ranks start at 1"], id="rank 0"
-        ),
-        pytest.param(
-            "run.jsonl", ranked(0, 0), ["run.jsonl:1: query 'q1': 'a' has rank 0; ranks start at 1"], id="all 0"
-        ),
-        pytest.param(
-            "run.jsonl", ranked(1, -2), ["run.jsonl:1: query 'q1': 'b' has rank -2; ranks start at 1"], id="negative"
-        ),
-        pytest.param(
-            "run.jsonl",
-            ranked(1, 2, 4),
-            ["run.jsonl:1: query 'q1': rank 3 is missing; ranks run from 1 without gaps"],
-            id="a gap",
-        ),
-        pytest.param(
-            "run.jsonl",
-            ranked(2, 3),
-            ["run.jsonl:1: query 'q1': rank 1 is missing; ranks run from 1 without gaps"],
-            id="a gap at the top",
-        ),
-        pytest.param(
-            "run.jsonl",
-            ranked(1, 10**12),
-            ["run.jsonl:1: query 'q1': rank 2 is missing; ranks run from 1 without gaps"],
-            id="a very large gap",
-        ),
-        pytest.param(
-            "run.jsonl",
-            ranked(1, None, 3),
-            ["run.jsonl:1: query 'q1': 'b' has no rank but others do; give all or none"],
-            id="ranks partly missing",
-        ),
-        pytest.param(
-            "run.jsonl",
-            ranked(None, 1),
-            ["run.jsonl:1: query 'q1': 'a' has no rank but others do; give all or none"],
-            id="the first has no rank",
-        ),
-        pytest.param(
-            "run.jsonl",
-            '{"id": "q1", "retrieved": [{"id": "a", "rank": 1}, "b"]}\n',
-            ["run.jsonl:1: query 'q1': 'b' has no rank but others do; give all or none"],
-            id="a bare id among ranked items",
-        ),
-        pytest.param(
-            "run.json",
-            '{"q1": [{"id": "a", "rank": 1}, {"id": "b", "rank": 1}]}',
-            ["run.json: q1: query 'q1': rank 1 stands twice ('a', 'b')"],
-            id="ranks in a document",
-        ),
-        # TREC runs.
-        pytest.param(
-            "run.trec",
-            "q1 Q0 a 1 0.5 t\nq1 Q0 a 1 0.5\nq1 Q0 a b 1 0.5 t\n",
-            [
-                "run.trec:2: expected 6 columns (query Q0 document rank score tag), found 5: 'q1 Q0 a 1 0.5'",
-                "run.trec:3: expected 6 columns (query Q0 document rank score tag), found 7: 'q1 Q0 a b 1 0.5 t'",
-            ],
-            id="TREC, wrong column counts",
-        ),
-        pytest.param(
-            "run.trec",
+            '{"query_id": "q2", "retrieved": ["a", 1.5]}\n'
+        ): [
+            "2: topk[0].score: expected a number, found text",
+            "3: retrieved[1]: expected an id or a mapping, found a number",
+        ],
+        ranked(1, 1, 3): ["1: query 'q1': rank 1 stands twice ('a', 'b')"],
+        ranked(0, 1, 2): ["1: query 'q1': 'a' has rank 0; ranks start at 1"],
+        ranked(0, 0): ["1: query 'q1': 'a' has rank 0; ranks start at 1"],
+        ranked(1, -2): ["1: query 'q1': 'b' has rank -2; ranks start at 1"],
+        ranked(1, 2, 4): ["1: query 'q1': rank 3 is missing; ranks run from 1 without gaps"],
+        ranked(2, 3): ["1: query 'q1': rank 1 is missing; ranks run from 1 without gaps"],
+        # A very large gap.
+        ranked(1, 10**12): ["1: query 'q1': rank 2 is missing; ranks run from 1 without gaps"],
+        ranked(1, None, 3): ["1: query 'q1': 'b' has no rank but others do; give all or none"],
+        ranked(None, 1): ["1: query 'q1': 'a' has no rank but others do; give all or none"],
+        '{"id": "q1", "retrieved": [{"id": "a", "rank": 1}, "b"]}\n': [
+            "1: query 'q1': 'b' has no rank but others do; give all or none"
+        ],
+        LINE + '{"query_id": "q1", "topk": [{"chunk_id": "\\ud83d"}]}\n': [
+            "2: text with half of a surrogate pair (\\ud800 and the like); write valid Unicode"
+        ],
+        LINE + f'{{"query_id": {"1" * 5000}, "topk": []}}\n{{"query_id": "q", "topk": [{"1" * 5000}]}}\n': [
+            "2: an integer of 5000 digits",
+            "3: an integer of 5000 digits",
+        ],
+        (
+            LINE + f'{{"query_id": "q1", "topk": {"[" * 100_000}{"]" * 100_000}}}\n'
+            f'{{"query_id": "q2", "topk": [], "x": {"[" * 100_000}{"]" * 100_000}}}\n'
+        ): ["2: nested too deeply", "3: nested too deeply"],
+    },
+    "run.json": {
+        b'{"q1": ["a"],\n "q2": ["caf\xe9"]}': ["2: not UTF-8 (byte 0xe9); save the file as UTF-8"],
+        '{"q1": ["a"],\n "q2": ["b"]\n "q3": ["c"]}': ["3: broken JSON: expecting ',' delimiter (column 2)"],
+        '[{"query_id": "q1", "topk": []}, {"query_id": "q2", "topk": []}, {"id": "q1", "topk": []}]': [
+            " [2]: query 'q1' stands twice (first at [0]); keep one ranking of it"
+        ],
+        '{"q1": ["a"], "q2": {"a": 0.5}, "q3": null, "q4": "a"}': [
+            " q2: expected a list of ids for this query, found {'a': 0.5}",
+            " q3: expected a list of ids for this query, found None",
+            " q4: expected a list of ids for this query, found 'a'",
+        ],
+        '[{"query_id": "q1", "topk": ["a"]}, "q2", ["a"], {"query_id": "q3"}]': [
+            " [1]: expected a mapping, found text",
+            " [2]: expected a mapping, found a list",
+            " [3]: no list of results (found: 'query_id'); write one of topk, retrieved, actual_output",
+        ],
+        '{"q1": [{"id": "a", "rank": 1}, {"id": "b", "rank": 1}]}': [" q1: query 'q1': rank 1 stands twice ('a', 'b')"],
+        "[" * 100_000: ["1: nested too deeply"],
+    },
+    "run.trec": {
+        # A TREC run that is not UTF-8, among other problems.
+        b"q1 Q0 a 1 0.5 t\nq1 Q0 b\nq1 Q0 caf\xe9 1 0.5 t\nq1 Q0 c 1 x t\n": [
+            "2: expected 6 columns (query Q0 document rank score tag), found 3: 'q1 Q0 b'",
+            "3: not UTF-8 (byte 0xe9); save the file as UTF-8",
+            "4: query 'q1': the score of 'c' is 'x'; scores must be finite numbers",
+        ],
+        "q1 Q0 a 1 0.5 t\nq1 Q0 a 1 0.5\nq1 Q0 a b 1 0.5 t\n": [
+            "2: expected 6 columns (query Q0 document rank score tag), found 5: 'q1 Q0 a 1 0.5'",
+            "3: expected 6 columns (query Q0 document rank score tag), found 7: 'q1 Q0 a b 1 0.5 t'",
+        ],
+        (
             "".join(
                 f"q1 Q0 d{n} 1 {score} t\n" for n, score in enumerate(["nan", "NaN", "inf", "-Infinity", "1e999", "x"])
-            ),
-            [
-                f"run.trec:{n}: query 'q1': the score of 'd{n - 1}' is '{score}'; scores must be finite numbers"
-                for n, score in enumerate(["nan", "NaN", "inf", "-Infinity", "1e999", "x"], start=1)
-            ],
-            id="TREC, scores that are not finite numbers",
-        ),
-        pytest.param(
-            "run.trec",
-            "q1 Q0 a 1 1_0 t\nq1 Q0 b 1 \u0663 t\nq1 Q0 c 1 0x1 t\n",
-            [
-                "run.trec:1: query 'q1': the score of 'a' is '1_0'; scores must be finite numbers",
-                "run.trec:2: query 'q1': the score of 'b' is '\u0663'; scores must be finite numbers",
-                "run.trec:3: query 'q1': the score of 'c' is '0x1'; scores must be finite numbers",
-            ],
-            id="TREC, what only Python takes for a number",
-        ),
-        # JSON that decoders disagree about.
-        pytest.param(
-            "run.jsonl",
-            LINE + '{"query_id": "q1", "topk": [{"chunk_id": "\\ud83d"}]}\n',
-            ["run.jsonl:2: text with half of a surrogate pair (\\ud800 and the like); write valid Unicode"],
-            id="JSONL, half of a surrogate pair",
-        ),
-        pytest.param(
-            "run.jsonl",
-            LINE + f'{{"query_id": {"1" * 5000}, "topk": []}}\n{{"query_id": "q", "topk": [{"1" * 5000}]}}\n',
-            ["run.jsonl:2: an integer of 5000 digits", "run.jsonl:3: an integer of 5000 digits"],
-            id="JSONL, an integer of 5,000 digits",
-        ),
-        pytest.param(
-            "run.jsonl",
-            LINE + f'{{"query_id": "q1", "topk": {"[" * 100_000}{"]" * 100_000}}}\n'
-            f'{{"query_id": "q2", "topk": [], "x": {"[" * 100_000}{"]" * 100_000}}}\n',
-            ["run.jsonl:2: nested too deeply", "run.jsonl:3: nested too deeply"],
-            id="JSONL, nested deeply",
-        ),
-        pytest.param("run.json", "[" * 100_000, ["run.json:1: nested too deeply"], id="JSON, nested deeply"),
+            )
+        ): [
+            f"{n}: query 'q1': the score of 'd{n - 1}' is '{score}'; scores must be finite numbers"
+            for n, score in enumerate(["nan", "NaN", "inf", "-Infinity", "1e999", "x"], start=1)
+        ],
+        # TREC, what only Python takes for a number.
+        "q1 Q0 a 1 1_0 t\nq1 Q0 b 1 \u0663 t\nq1 Q0 c 1 0x1 t\n": [
+            "1: query 'q1': the score of 'a' is '1_0'; scores must be finite numbers",
+            "2: query 'q1': the score of 'b' is '\u0663'; scores must be finite numbers",
+            "3: query 'q1': the score of 'c' is '0x1'; scores must be finite numbers",
+        ],
+    },
+}
+
+
+@each_row(
+    ("name", "content", "expected"),
+    [
+        *((name, *row) for name, rows in BAD_RUNS.items() for row in rows.items()),
     ],
 )
 def test_run(name: str, content: str | bytes, expected: list[str]) -> None:
-    assert seen(run_problems(write(name, content))) == expected
+    assert seen(run_problems(write(name, content))) == [f"{name}:{each}" for each in expected]
 
 
 LITERALS = {"NaN": "NaN", **dict.fromkeys(("Infinity", "-Infinity", "1e999", "-1e999"), "infinite")}

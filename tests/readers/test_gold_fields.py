@@ -108,7 +108,7 @@ def test_field(tmp_path: Path, form: str, sample: Mapping[str, Any], expected: M
             pytest.param(
                 {"metadata": {"answer": answer}},
                 "metadata.answer",
-                f"sample 'q': the answer is {answer!r}; write a text that is not empty, or several",
+                f"the answer is {answer!r}; write a text that is not empty, or several",
                 id=f"answer {answer!r}",
             )
             for answer in ("", " \n", NOTHING, ["30 days", ""])
@@ -117,111 +117,50 @@ def test_field(tmp_path: Path, form: str, sample: Mapping[str, Any], expected: M
             pytest.param(
                 {"expected_output": {"ids": ["a"], "answer": answer}},
                 "expected_output.answer",
-                f"sample 'q': the answer is {answer!r}; write a text that is not empty, or several",
+                f"the answer is {answer!r}; write a text that is not empty, or several",
                 id=f"answer {answer!r} beside the ids",
             )
             for answer in ("", NOTHING, 30, {"text": "30 days"})
         ),
-        pytest.param(
-            {"metadata": {"answer": 30}},
-            None,
-            "sample 'q': metadata.answer: expected text or a list, found a whole number",
-            id="an answer that is a number",
-        ),
+        ({"metadata": {"answer": 30}}, None, "metadata.answer: expected text or a list, found a whole number"),
         # The day.
         *(
             pytest.param(
                 {"metadata": {"as_of": day}},
                 "metadata.as_of",
-                f"sample 'q': as_of is {day!r}; write a date, as 2025-06-01",
+                f"as_of is {day!r}; write a date, as 2025-06-01",
                 id=f"as_of {day!r}",
             )
             for day in ("2025", "1 June 2025", "2025-02-30", "")
         ),
-        pytest.param(
-            {"metadata": {"as_of": 2025}},
-            None,
-            "sample 'q': metadata.as_of: expected text, found a whole number",
-            id="as_of that is a number",
-        ),
+        ({"metadata": {"as_of": 2025}}, None, "metadata.as_of: expected text, found a whole number"),
         # Source and entities.
-        pytest.param(
-            {"metadata": {"source": {"kb": 1}}},
-            None,
-            "sample 'q': metadata.source: expected an id or a list, found a mapping",
-            id="a source that is a mapping",
-        ),
-        pytest.param(
-            {"metadata": {"entities": "Porto"}},
-            None,
-            "sample 'q': metadata.entities: expected a list, found text",
-            id="an entity without a list",
-        ),
-        pytest.param(
-            {"metadata": {"entities": [7]}},
-            None,
-            "sample 'q': metadata.entities[0]: expected text, found a whole number",
-            id="an entity that is a number",
-        ),
+        ({"metadata": {"source": {"kb": 1}}}, None, "metadata.source: expected an id or a list, found a mapping"),
+        ({"metadata": {"entities": "Porto"}}, None, "metadata.entities: expected a list, found text"),
+        ({"metadata": {"entities": [7]}}, None, "metadata.entities[0]: expected text, found a whole number"),
         # Negatives.
-        pytest.param(
+        (
             {"expected_output": ["a", "b"], "negatives": ["x", "b", "a"]},
             "negatives",
-            "sample 'q': 'b' is a negative and relevant; keep one",
-            id="a negative that is relevant",
+            "'b' is a negative and relevant; keep one",
         ),
-        pytest.param(
-            {"expected_output": {"7": 0.5}, "negatives": [7]},
-            "negatives",
-            "sample 'q': '7' is a negative and relevant; keep one",
-            id="a negative that is relevant, as a number",
-        ),
-        pytest.param(
-            {"negatives": "x"},
-            None,
-            "sample 'q': negatives: expected a list, found text",
-            id="a negative without a list",
-        ),
-        pytest.param(
-            {"negatives": [["x"]]},
-            None,
-            "sample 'q': negatives[0]: expected an id, found a list",
-            id="a list in the list",
-        ),
+        ({"expected_output": {"7": 0.5}, "negatives": [7]}, "negatives", "'7' is a negative and relevant; keep one"),
+        ({"negatives": "x"}, None, "negatives: expected a list, found text"),
+        ({"negatives": [["x"]]}, None, "negatives[0]: expected an id, found a list"),
         # A judge's labels.
         *(
             pytest.param(
                 {"judge_labels": labels},
                 "judge_labels",
-                f"sample 'q': expected a mapping of ids to gains, found {labels!r}",
+                f"expected a mapping of ids to gains, found {labels!r}",
                 id=f"judge_labels {labels!r}",
             )
             for labels in (["x"], "x", 1)
         ),
-        pytest.param(
-            {"judge_labels": {"x": "yes"}},
-            "judge_labels",
-            "sample 'q': the gain of 'x' is 'yes', not a number",
-            id="a label in words",
-        ),
-        pytest.param(
-            {"judge_labels": {"x": True}},
-            "judge_labels",
-            "sample 'q': the gain of 'x' is True, not a number",
-            id="a label that is true",
-        ),
-        pytest.param(
-            {"judge_labels": {"x": 1001}},
-            "judge_labels",
-            "sample 'q': the gain of 'x' is 1001; gains lie between -1000 and 1000",
-            id="a label beyond all gains",
-        ),
-        pytest.param(
-            {"judge_labels": {"a": "yes"}},
-            "judge_labels",
-            "sample 'q': the gain of 'a' is 'yes', not a number",
-            id="even where the gold is right anyway",
-        ),
+        ({"judge_labels": {"x": "yes"}}, "judge_labels", "the gain of 'x' is 'yes', not a number"),
+        ({"judge_labels": {"x": True}}, "judge_labels", "the gain of 'x' is True, not a number"),
+        ({"judge_labels": {"x": 1001}}, "judge_labels", "the gain of 'x' is 1001; gains lie between -1000 and 1000"),
+        ({"judge_labels": {"a": "yes"}}, "judge_labels", "the gain of 'a' is 'yes', not a number"),
     ],
 )
 @pytest.mark.parametrize("form", ["yaml", "json", "jsonl"])
@@ -231,7 +170,8 @@ def test_wrong_field(tmp_path: Path, form: str, sample: Mapping[str, Any], key: 
     line = {"yaml": 2, "json": None, "jsonl": 1}[form]
     place = None if form == "jsonl" else "samples[0]"
     where = ".".join(filter(None, (place, key))) or None
-    assert caught.value.problems == (Problem(message, (tmp_path / "gold").as_posix(), line, where),)
+    said = f"sample 'q': {message}"
+    assert caught.value.problems == (Problem(said, (tmp_path / "gold").as_posix(), line, where),)
 
 
 def test_a_day_without_quotes_in_yaml_is_a_day(tmp_path: Path) -> None:

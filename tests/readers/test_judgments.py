@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 import rankgate
 from rankgate.errors import RankgateError
@@ -121,82 +122,52 @@ def test_what_becomes_of_rows_that_are_wrong() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "expected"),
-    [
-        pytest.param(
-            lines({"query": "q", "doc_id": "d", "label": True}, {"query": "q", "doc_id": "e", "label": float("nan")}),
-            [
-                "gold:1: q: the gain of 'd' is True, not a number",
-                ("gold:2: NaN is not a number that JSON allows; use a finite number or leave the key out"),
-            ],
-            id="true and NaN",
-        ),
-        pytest.param(
-            lines({"query": "q", "doc_id": "d", "label": 1}, {"query": "q", "doc_id": "e"}),
-            ["gold:2: map.gain: query 'q' has no 'label' (found: 'query', 'doc_id')"],
-            id="a key that is not there",
-        ),
-        pytest.param(
-            "query,docid,rating,grade\nq,d,1,1\n",
-            [
-                (
-                    "gold:2: 'rating' and 'grade' could both be the rating (columns: 'query', 'docid', 'rating', "
-                    "'grade'); say which is which: `rankgate init --gold gold --map "
-                    "question=query,document=docid,rating=rating`, or in criteria, beside `path` under inputs.gold: "
-                    "`map: {query_id: query, question: query, chunk_id: docid, gain: rating}`"
-                )
-            ],
-            id="two ratings",
-        ),
-        pytest.param(
-            "question,doc,relevant\nq,d,yes\n",
-            ["gold:2: q: the gain 'yes' is not a finite number; write 1 or 0"],
-            id="a rating of yes",
-        ),
-        pytest.param(
-            "How long can I return it?,returns#1\nWhere is it?,orders#1\n",
-            [
-                (
-                    "gold: the first row has no names of columns ('How long can I return it?', 'returns#1'); write "
-                    "`question,document` above it"
-                )
-            ],
-            id="no header",
-        ),
-        pytest.param(
-            "question,docs\nq,\"['a', 'b']\"\n",
-            [
-                (
-                    "gold:2: query 'q': \"['a', 'b']\": lists as Python shows them, as Ragas' to_csv writes them, "
-                    "cannot be read back; write JSONL instead, with to_jsonl(path) or "
-                    'to_pandas().to_json(path, orient="records", lines=True)'
-                )
-            ],
-            id="a list of Python",
-        ),
-        pytest.param(
-            json.dumps({"judgmentRatings": [{"query": "q", "ratings": [{"docId": "d", "rating": "high"}]}]}),
-            ["gold: judgmentRatings[0].q: the gain 'high' is not a finite number"],
-            id="a rating in words",
-        ),
-        pytest.param(
-            json.dumps({"hits": {"x": {"judgmentRatings": []}}}),
-            ["gold: expected a list under 'judgmentRatings', found none, or an empty one"],
-            id="an empty list",
-        ),
-        pytest.param(
-            lines({"query": "q", "ratings": [{"docId": "d", "stars": 1}]}),
-            [
-                (
-                    "gold:1: no usual name for the rating (found: 'docId', 'stars'); name them with `map: "
-                    "{chunk_id: docId, "
-                    "gain: COLUMN}` under inputs.gold, beside `path`"
-                )
-            ],
-            id="a list of objects under other names",
-        ),
-    ],
+    {
+        lines({"query": "q", "doc_id": "d", "label": True}, {"query": "q", "doc_id": "e", "label": float("nan")}): [
+            "gold:1: q: the gain of 'd' is True, not a number",
+            ("gold:2: NaN is not a number that JSON allows; use a finite number or leave the key out"),
+        ],
+        lines({"query": "q", "doc_id": "d", "label": 1}, {"query": "q", "doc_id": "e"}): [
+            "gold:2: map.gain: query 'q' has no 'label' (found: 'query', 'doc_id')"
+        ],
+        "query,docid,rating,grade\nq,d,1,1\n": [
+            (
+                "gold:2: 'rating' and 'grade' could both be the rating (columns: 'query', 'docid', 'rating', "
+                "'grade'); say which is which: `rankgate init --gold gold --map "
+                "question=query,document=docid,rating=rating`, or in criteria, beside `path` under inputs.gold: "
+                "`map: {query_id: query, question: query, chunk_id: docid, gain: rating}`"
+            )
+        ],
+        "question,doc,relevant\nq,d,yes\n": ["gold:2: q: the gain 'yes' is not a finite number; write 1 or 0"],
+        "How long can I return it?,returns#1\nWhere is it?,orders#1\n": [
+            (
+                "gold: the first row has no names of columns ('How long can I return it?', 'returns#1'); write "
+                "`question,document` above it"
+            )
+        ],
+        "question,docs\nq,\"['a', 'b']\"\n": [
+            (
+                "gold:2: query 'q': \"['a', 'b']\": lists as Python shows them, as Ragas' to_csv writes them, "
+                "cannot be read back; write JSONL instead, with to_jsonl(path) or "
+                'to_pandas().to_json(path, orient="records", lines=True)'
+            )
+        ],
+        json.dumps({"judgmentRatings": [{"query": "q", "ratings": [{"docId": "d", "rating": "high"}]}]}): [
+            "gold: judgmentRatings[0].q: the gain 'high' is not a finite number"
+        ],
+        json.dumps({"hits": {"x": {"judgmentRatings": []}}}): [
+            "gold: expected a list under 'judgmentRatings', found none, or an empty one"
+        ],
+        lines({"query": "q", "ratings": [{"docId": "d", "stars": 1}]}): [
+            (
+                "gold:1: no usual name for the rating (found: 'docId', 'stars'); name them with `map: "
+                "{chunk_id: docId, "
+                "gain: COLUMN}` under inputs.gold, beside `path`"
+            )
+        ],
+    }.items(),
 )
 def test_what_is_refused(content: str, expected: list[str]) -> None:
     assert refusal(content) == expected

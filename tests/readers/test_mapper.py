@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from rankgate.criteria import InputFile, load_criteria
 from rankgate.criteria.inputs import Inputs
@@ -150,22 +151,20 @@ def test_rows_by_rank() -> None:
 # What the map names and the file does not have.
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "fields", "expected"),
     [
-        pytest.param(
+        (
             lines({"id": "q", "results": []}),
             LISTS,
             ["run:1: map.query_id: the object has no 'qid'; did you mean 'id'? (found: 'id', 'results')"],
-            id="query",
         ),
-        pytest.param(
+        (
             lines({"qid": "q", "result": []}),
             LISTS,
             ["run:1: map.items: query 'q' has no 'results'; did you mean 'result'? (found: 'qid', 'result')"],
-            id="list",
         ),
-        pytest.param(
+        (
             lines(TWO[0], {"qid": "q2", "results": [result("a"), {"docID": "b"}]}),
             LISTS,
             [
@@ -174,9 +173,8 @@ def test_rows_by_rank() -> None:
                     "(found: 'docID')"
                 )
             ],
-            id="one result's id",
         ),
-        pytest.param(
+        (
             lines(*({"qid": n, "results": [{"docid": "a", "relevance": 1}]} for n in range(50))),
             LISTS,
             [
@@ -185,15 +183,13 @@ def test_rows_by_rank() -> None:
                     "(found: 'docid', 'relevance')"
                 )
             ],
-            id="told once",
         ),
-        pytest.param(
+        (
             lines({"qid": "q", "results": [{"docId": "a"}]}),
             LISTS,
             ["run:1: map.score: the first object, like all others, has no 'relevance' (found: 'docId')"],
-            id="no score at all",
         ),
-        pytest.param(
+        (
             lines(HITS),
             FieldMap(query_id="query.id", items="hits.hit", chunk_id="_id"),
             [
@@ -202,15 +198,13 @@ def test_rows_by_rank() -> None:
                     "(found: 'query', 'query.id', 'took', 'hits', 'hits.total', 'hits.total.value', 'hits.hits')"
                 )
             ],
-            id="nested",
         ),
-        pytest.param(
+        (
             lines({"qid": "q", "docId": "a"}),
             ROWS,
             ["run:1: map.score: query 'q' has no 'relevance' (found: 'qid', 'docId')"],
-            id="a row's score",
         ),
-        pytest.param(
+        (
             "qid,doc_id,relevanc\nq,a,1\n",
             ROWS,
             [
@@ -223,7 +217,6 @@ def test_rows_by_rank() -> None:
                     "(found: 'qid', 'doc_id', 'relevanc')"
                 ),
             ],
-            id="columns",
         ),
     ],
 )
@@ -246,58 +239,49 @@ def test_many_names_are_cut() -> None:
 # What the file has is not what the map says.
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "fields", "expected"),
     [
-        pytest.param(
-            lines({"qid": None, "results": []}), LISTS, ["run:1: the query: expected an id, found None"], id="query"
-        ),
-        pytest.param(
+        (lines({"qid": None, "results": []}), LISTS, ["run:1: the query: expected an id, found None"]),
+        (
             lines({"qid": "q", "results": {"a": 1}}),
             LISTS,
             ["run:1: query 'q': results: expected a list of results, found {'a': 1}"],
-            id="no list",
         ),
-        pytest.param(
+        (
             lines({"qid": "q", "results": [result(1.5)]}),
             LISTS,
             ["run:1: query 'q': result 1 of results: expected an id, found 1.5"],
-            id="no id",
         ),
-        pytest.param(
+        (
             lines({"qid": "q", "results": [result("a", "high")]}),
             LISTS,
             ["run:1: the score of 'a' is 'high'; expected a finite number"],
-            id="no score",
         ),
-        pytest.param(
+        (
             lines({"qid": "q", "results": [{"x": 1}]}),
             FieldMap(query_id="qid", items="results"),
             ["run:1: query 'q': result 1 of results is an object, so the map must name its chunk_id (found: 'x')"],
-            id="objects without a name for their id",
         ),
-        pytest.param(
+        (
             lines({"qid": "q", "results": ["a"]}, {"qid": "q", "results": ["b"]}),
             LISTS,
             ["run:2: query 'q' stands twice (first on line 1); keep one ranking of it"],
-            id="a query twice",
         ),
-        pytest.param(
+        (
             lines({"qid": "q", "docId": "a", "relevance": True}),
             ROWS,
             ["run:1: the score of 'a' is True; expected a finite number"],
-            id="a row's score",
         ),
-        pytest.param(
+        (
             '{"qid": "q", "results": [}\n5\n',
             LISTS,
             [
                 "run:1: broken JSON: expecting value (column 26)",
                 "run:2: map.query_id: the object has no 'qid' (found: nothing)",
             ],
-            id="no objects",
         ),
-        pytest.param(
+        (
             lines({"qid": "q", "results": "['a', 'b']"}),
             LISTS,
             [
@@ -307,17 +291,9 @@ def test_many_names_are_cut() -> None:
                     'to_pandas().to_json(path, orient="records", lines=True)'
                 )
             ],
-            id="a list as Python shows it",
         ),
-        pytest.param(
-            "qid,results\nq,a\n",
-            LISTS,
-            ["run: a CSV file holds no lists; leave `items` out, and map score or rank"],
-            id="a list in CSV",
-        ),
-        pytest.param(
-            '[{"qid": 1', LISTS, ["run:1: broken JSON: expecting ',' delimiter (column 11)"], id="half a document"
-        ),
+        ("qid,results\nq,a\n", LISTS, ["run: a CSV file holds no lists; leave `items` out, and map score or rank"]),
+        ('[{"qid": 1', LISTS, ["run:1: broken JSON: expecting ',' delimiter (column 11)"]),
     ],
 )
 def test_bad_values(content: str, fields: FieldMap, expected: list[str]) -> None:
@@ -383,24 +359,22 @@ def test_the_map_of_the_criteria_is_read_by() -> None:
 A_DISTANCE = "is a distance by its name; add `order: ascending`, or `descending` if the highest is best"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "expected"),
     [
-        pytest.param(
+        (
             "{query_id: q, itms: r, chunk_id: 5}",
             [
                 "5: inputs.run.map.itms: unknown key; did you mean 'items'?",
                 "5: inputs.run.map.chunk_id: expected text, found 5",
             ],
-            id="keys and values",
         ),
-        pytest.param("{items: r}", ["5: inputs.run.map.query_id: is missing"], id="no query"),
-        pytest.param(
+        ("{items: r}", ["5: inputs.run.map.query_id: is missing"]),
+        (
             "{query_id: q}",
             ["5: inputs.run.map.chunk_id: is missing: without `items` each row is one result, and this is its id"],
-            id="rows",
         ),
-        pytest.param(
+        (
             "{query_id: q, chunk_id: c}",
             [
                 (
@@ -408,7 +382,6 @@ A_DISTANCE = "is a distance by its name; add `order: ascending`, or `descending`
                     "must order them"
                 )
             ],
-            id="rows in no order",
         ),
         *(
             pytest.param(
@@ -418,12 +391,11 @@ A_DISTANCE = "is a distance by its name; add `order: ascending`, or `descending`
             )
             for name in ("distance", "hit.cosine_dist", "L2Distance")
         ),
-        pytest.param(
+        (
             "{query_id: q, items: r, order: ascending}",
             ["5: inputs.run.map.order: says which score is best, and the map names no `score`"],
-            id="the order of no score",
         ),
-        pytest.param("{query_id: ''}", ["5: inputs.run.map.query_id: expected text that is not empty"], id="no name"),
+        ("{query_id: ''}", ["5: inputs.run.map.query_id: expected text that is not empty"]),
     ],
 )
 def test_bad_maps(written: str, expected: list[str]) -> None:

@@ -213,61 +213,48 @@ def test_what_is_needed_is_checked(tmp_path: Path, need: RunField, message: str)
             )
             for version in ("2025", "2025-02-30", "", 3)
         ),
-        pytest.param(
+        (
             {"topk": [{"id": 12, "doc_version": "new"}]},
             {RunField.VERSIONS},
             "query 'q': the doc_version of 12 is 'new'; write a date, as 2025-06-01",
-            id="doc_version of an item by id",
         ),
-        pytest.param(
+        (
             {"topk": ["a"], "raw_topk": [{"id": "b", "doc_version": "new"}]},
             {RunField.VERSIONS, RunField.RAW},
             "query 'q': raw_topk: the doc_version of 'b' is 'new'; write a date, as 2025-06-01",
-            id="doc_version in the raw list",
         ),
         # The raw list.
-        pytest.param(
+        (
             {"topk": [], "raw_topk": [{"id": "a", "rank": 0}]},
             {RunField.RAW},
             "query 'q': raw_topk: 'a' has rank 0; ranks start at 1",
-            id="raw rank 0",
         ),
-        pytest.param(
+        (
             {"topk": [], "raw_topk": [{"id": "a", "rank": 1}, {"id": "b", "rank": 1}]},
             {RunField.RAW},
             "query 'q': raw_topk: rank 1 stands twice ('a', 'b')",
-            id="a raw rank twice",
         ),
-        pytest.param(
+        (
             {"topk": [], "raw_topk": [{"id": "a", "rank": 1}, {"id": "b"}]},
             {RunField.RAW},
             "query 'q': raw_topk: 'b' has no rank but others do; give all or none",
-            id="one without a raw rank",
         ),
-        pytest.param(
+        (
             {"topk": [], "raw_topk": ["a", {"text": "x"}]},
             {RunField.RAW},
             "query 'q': raw_topk: item 2 has neither chunk_id nor id",
-            id="a raw item without an id",
         ),
-        pytest.param(
-            {"topk": [], "raw_topk": {"a": 1}},
-            {RunField.RAW},
-            "raw_topk: expected a list, found a mapping",
-            id="a raw mapping",
-        ),
+        ({"topk": [], "raw_topk": {"a": 1}}, {RunField.RAW}, "raw_topk: expected a list, found a mapping"),
         # Rewritten questions.
-        pytest.param(
+        (
             {"topk": [], "rewrites": [{"topk": []}, {"topk": [{"id": "a", "rank": 2}]}]},
             {RunField.REWRITES},
             "query 'q': rewrites[1]: rank 1 is missing; ranks run from 1 without gaps",
-            id="a rank missing in the second list",
         ),
-        pytest.param(
+        (
             {"topk": [], "rewrites": [{"query": "?"}]},
             {RunField.REWRITES},
             "rewrites[0]: object missing required field topk",
-            id="a rewritten question without a list",
         ),
         # Times.
         *(
@@ -279,24 +266,21 @@ def test_what_is_needed_is_checked(tmp_path: Path, need: RunField, message: str)
             )
             for time in (-1, -0.001, 1e13)
         ),
-        pytest.param(
+        (
             {"topk": [{"rank": 1, "chunk_id": "a"}], "latency_ms": "57"},
             {RunField.LATENCY},
             "latency_ms: expected a number or a mapping, found text",
-            id="a time as text",
         ),
         # Scores of other tools.
-        pytest.param(
+        (
             {"topk": [], "scores": {"faithfulness": "high"}},
             {RunField.SCORES},
             "scores[...]: expected a number or a mapping, found text",
-            id="a score in words",
         ),
-        pytest.param(
+        (
             {"topk": [], "entities": ["Porto", 7]},
             {RunField.ENTITIES},
             "entities[1]: expected text, found a whole number",
-            id="an entity that is a number",
         ),
     ],
 )

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from rankgate.errors import RankgateError
 from rankgate.readers.formats import read_gold, read_run
@@ -81,70 +82,38 @@ def test_order(scores: dict[str, float], expected: list[str]) -> None:
 NOT_FINITE = "scores must be finite numbers"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "expected"),
-    [
-        pytest.param(
-            '{"q": {"a": 0.5, "b": NaN}}', f"file: query 'q': the score of 'b' is NaN; {NOT_FINITE}", id="NaN"
-        ),
-        pytest.param(
-            '{"q": {"a": 0.5}, "r": {"b": -Infinity}}',
-            f"file: query 'r': the score of 'b' is infinite; {NOT_FINITE}",
-            id="infinite",
-        ),
-        pytest.param(
-            '{"q": {"a": 0.5, "b": 1e999}}',
-            f"file: query 'q': the score of 'b' is infinite; {NOT_FINITE}",
-            id="too large",
-        ),
-        pytest.param('{"q": {"a": null}}', "file: query 'q': the score of 'a' is None, not a number", id="null"),
-        pytest.param('{"q": {"a": "1"}}', "file: query 'q': the score of 'a' is '1', not a number", id="text"),
-        pytest.param('{"q": {"a": true}}', "file: query 'q': the score of 'a' is True, not a number", id="true"),
-        pytest.param(
-            '{"q": {"a": 0.5}, "r": ["b"]}',
-            "file: query 'r': expected a mapping of ids to scores, found ['b']",
-            id="a list of ids",
-        ),
-        pytest.param(
-            '{"q": {"a": 0.5, "a": 0.7}}',
-            "file: the key 'a' stands twice in one object",
-            id="a document twice",
-        ),
-        pytest.param(
-            '{"q": {"a": 0.5}, "q": {"b": 0.7}}', "file: the key 'q' stands twice in one object", id="a query twice"
-        ),
-        pytest.param(
-            '{"q:1": {"a:b": 0.5}, "q:1": {"b": 0.7}}',
-            "file: the key 'q:1' stands twice in one object",
-            id="with colons",
-        ),
-        pytest.param('{"q": {"a": 0.5}', "file:1: broken JSON: expecting ',' delimiter (column 17)", id="broken"),
-        pytest.param("[1]", "file: expected {query: {document: score}}, found [1]", id="a list"),
-        pytest.param(
-            '{"q": {"a": null}, "r": {"b": "x"}}',
-            "file: query 'q': the score of 'a' is None, not a number\n"
-            "file: query 'r': the score of 'b' is 'x', not a number",
-            id="all at once",
-        ),
-    ],
+    {
+        '{"q": {"a": 0.5, "b": NaN}}': f"file: query 'q': the score of 'b' is NaN; {NOT_FINITE}",
+        '{"q": {"a": 0.5}, "r": {"b": -Infinity}}': f"file: query 'r': the score of 'b' is infinite; {NOT_FINITE}",
+        '{"q": {"a": 0.5, "b": 1e999}}': f"file: query 'q': the score of 'b' is infinite; {NOT_FINITE}",
+        '{"q": {"a": null}}': "file: query 'q': the score of 'a' is None, not a number",
+        '{"q": {"a": "1"}}': "file: query 'q': the score of 'a' is '1', not a number",
+        '{"q": {"a": true}}': "file: query 'q': the score of 'a' is True, not a number",
+        '{"q": {"a": 0.5}, "r": ["b"]}': "file: query 'r': expected a mapping of ids to scores, found ['b']",
+        '{"q": {"a": 0.5, "a": 0.7}}': "file: the key 'a' stands twice in one object",
+        '{"q": {"a": 0.5}, "q": {"b": 0.7}}': "file: the key 'q' stands twice in one object",
+        '{"q:1": {"a:b": 0.5}, "q:1": {"b": 0.7}}': "file: the key 'q:1' stands twice in one object",
+        '{"q": {"a": 0.5}': "file:1: broken JSON: expecting ',' delimiter (column 17)",
+        "[1]": "file: expected {query: {document: score}}, found [1]",
+        '{"q": {"a": null}, "r": {"b": "x"}}': "file: query 'q': the score of 'a' is None, not a number\n"
+        "file: query 'r': the score of 'b' is 'x', not a number",
+    }.items(),
 )
 def test_bad_run(content: str, expected: str) -> None:
     assert run_refusal(content, "dict") == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "expected"),
-    [
-        pytest.param('{"q": {"a": "E"}}', "file: q: the gain 'E' is not a finite number", id="text"),
-        pytest.param(
-            '{"q": {"a": 1}, "r": 2}', "file: query 'r': value: expected a list of documents, found 2", id="number"
-        ),
-        pytest.param('{"q": {"a": 1, "a": 2}}', "file: the key 'a' stands twice in one object", id="twice"),
-        pytest.param(
-            '{"q": {"a": 2000}}', "file: q: the gain of 'a' is 2000; gains lie between -1000 and 1000", id="huge"
-        ),
-        pytest.param("[1]", "file: map.query_id: the object has no 'key' (found: nothing)", id="no mapping"),
-    ],
+    {
+        '{"q": {"a": "E"}}': "file: q: the gain 'E' is not a finite number",
+        '{"q": {"a": 1}, "r": 2}': "file: query 'r': value: expected a list of documents, found 2",
+        '{"q": {"a": 1, "a": 2}}': "file: the key 'a' stands twice in one object",
+        '{"q": {"a": 2000}}': "file: q: the gain of 'a' is 2000; gains lie between -1000 and 1000",
+        "[1]": "file: map.query_id: the object has no 'key' (found: nothing)",
+    }.items(),
 )
 def test_bad_gold(content: str, expected: str) -> None:
     assert gold_refusal(content, "dict") == expected

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from rankgate.errors import RankgateError
 from rankgate.model.values import Details, Item, Ranking, RunField
@@ -108,111 +109,67 @@ LISTS = (
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "expected"),
-    [
-        pytest.param(
-            "qid,docid\nq,a\n",
-            [
-                (
-                    "run:1: no usual name for what orders (found: 'qid', 'docid'); name them with `map: "
-                    "{query_id: qid, "
-                    "chunk_id: docid, score: COLUMN}` under inputs.run, beside `path`"
-                )
-            ],
-            id="no order",
-        ),
-        pytest.param(
-            "qid,document,score\nq,a,1\n",
-            [
-                (
-                    "run:1: no usual name for the document's id (found: 'qid', 'document', 'score'); name "
-                    "them with `map: "
-                    "{query_id: qid, chunk_id: COLUMN, score: score}` under inputs.run, beside `path`"
-                )
-            ],
-            id="no document",
-        ),
-        pytest.param(
-            "qid,query_id,docid,score\nq,q,a,1\n",
-            [
-                (
-                    "run:1: 'qid' and 'query_id' could both be the query (found: 'qid', 'query_id', 'docid', "
-                    "'score'); name "
-                    "them with `map: {query_id: COLUMN, chunk_id: docid, score: score}` under inputs.run, beside `path`"
-                )
-            ],
-            id="two queries",
-        ),
-        pytest.param(
-            "qid,id,doc_id,score\nq,1,a,1\n",
-            [
-                (
-                    "run:1: 'id' and 'doc_id' could both be the document's id (found: 'qid', 'id', 'doc_id', "
-                    "'score'); name "
-                    "them with `map: {query_id: qid, chunk_id: COLUMN, score: score}` under inputs.run, beside `path`"
-                )
-            ],
-            id="two documents",
-        ),
-        pytest.param(
-            "qid,docid,score,Score\nq,a,1,2\n", ["run:1: two columns are called 'score'; keep one"], id="twice"
-        ),
-        pytest.param(
-            "qid,docid,score\nq,a,nan\nq,b,inf\nq,c,\nq,d,1_0\nq,e,½\n",
-            [
-                "run:2: query 'q': the score of 'a' is 'nan'; expected a finite number",
-                "run:3: query 'q': the score of 'b' is 'inf'; expected a finite number",
-                "run:4: query 'q': the score of 'c' is ''; expected a finite number",
-                "run:5: query 'q': the score of 'd' is '1_0'; expected a finite number",
-                "run:6: query 'q': the score of 'e' is '½'; expected a finite number",
-            ],
-            id="scores that are no numbers",
-        ),
-        pytest.param(
-            "qid;docid;score\nq;a;0,85\n",
-            ["run:2: query 'q': the score of 'a' is '0,85'; expected a finite number"],
-            id="a comma for the point",
-        ),
-        pytest.param(
-            "qid,docid,rank\nq,a,1.5\n",
-            ["run:2: query 'q': the rank of 'a' is '1.5'; expected a whole number"],
-            id="half a rank",
-        ),
-        pytest.param(
-            "qid,docid,score\nq,a\nq,b,1,2\n",
-            [f"run:2: {CELLS}, found 2: ['q', 'a']", f"run:3: {CELLS}, found 4: ['q', 'b', '1', '2']"],
-            id="cells",
-        ),
-        pytest.param(
-            "qid,docid,score\n,a,1\nq,,1\n",
-            ["run:2: query '': the id of the query is empty", "run:3: query 'q': the id of the result is empty"],
-            id="empty",
-        ),
-        pytest.param(
-            "qid,docid,rank,score\nq,a,1,0.1\nq,b,2,0.2\n",
-            [
-                (
-                    "run:2: query 'q': 'b' has the better score and 'a' the better rank; drop one of the two columns, "
-                    "or map the one that orders"
-                )
-            ],
-            id="ranks of distances",
-        ),
-        pytest.param(
-            "qid,docid,score\nq,\"['a', 'b']\",1\n",
-            [f"""run:2: query 'q': "['a', 'b']" is no id: {LISTS}"""],
-            id="lists as Python shows them",
-        ),
-        pytest.param(
-            b"qid,docid,score\nq,caf\xe9,1\n", ["run:2: not UTF-8 (byte 0xe9); save the file as UTF-8"], id="not UTF-8"
-        ),
-        pytest.param(
-            'qid,docid,score\nq,a,1\nq,"b" c,1\n',
-            ["run:3: broken CSV: ',' expected after '\"'; a cell with quotes is quoted, and its quotes doubled"],
-            id="quotes",
-        ),
-    ],
+    {
+        "qid,docid\nq,a\n": [
+            (
+                "run:1: no usual name for what orders (found: 'qid', 'docid'); name them with `map: "
+                "{query_id: qid, "
+                "chunk_id: docid, score: COLUMN}` under inputs.run, beside `path`"
+            )
+        ],
+        "qid,document,score\nq,a,1\n": [
+            (
+                "run:1: no usual name for the document's id (found: 'qid', 'document', 'score'); name "
+                "them with `map: "
+                "{query_id: qid, chunk_id: COLUMN, score: score}` under inputs.run, beside `path`"
+            )
+        ],
+        "qid,query_id,docid,score\nq,q,a,1\n": [
+            (
+                "run:1: 'qid' and 'query_id' could both be the query (found: 'qid', 'query_id', 'docid', "
+                "'score'); name "
+                "them with `map: {query_id: COLUMN, chunk_id: docid, score: score}` under inputs.run, beside `path`"
+            )
+        ],
+        "qid,id,doc_id,score\nq,1,a,1\n": [
+            (
+                "run:1: 'id' and 'doc_id' could both be the document's id (found: 'qid', 'id', 'doc_id', "
+                "'score'); name "
+                "them with `map: {query_id: qid, chunk_id: COLUMN, score: score}` under inputs.run, beside `path`"
+            )
+        ],
+        "qid,docid,score,Score\nq,a,1,2\n": ["run:1: two columns are called 'score'; keep one"],
+        "qid,docid,score\nq,a,nan\nq,b,inf\nq,c,\nq,d,1_0\nq,e,½\n": [
+            "run:2: query 'q': the score of 'a' is 'nan'; expected a finite number",
+            "run:3: query 'q': the score of 'b' is 'inf'; expected a finite number",
+            "run:4: query 'q': the score of 'c' is ''; expected a finite number",
+            "run:5: query 'q': the score of 'd' is '1_0'; expected a finite number",
+            "run:6: query 'q': the score of 'e' is '½'; expected a finite number",
+        ],
+        "qid;docid;score\nq;a;0,85\n": ["run:2: query 'q': the score of 'a' is '0,85'; expected a finite number"],
+        "qid,docid,rank\nq,a,1.5\n": ["run:2: query 'q': the rank of 'a' is '1.5'; expected a whole number"],
+        "qid,docid,score\nq,a\nq,b,1,2\n": [
+            f"run:2: {CELLS}, found 2: ['q', 'a']",
+            f"run:3: {CELLS}, found 4: ['q', 'b', '1', '2']",
+        ],
+        "qid,docid,score\n,a,1\nq,,1\n": [
+            "run:2: query '': the id of the query is empty",
+            "run:3: query 'q': the id of the result is empty",
+        ],
+        "qid,docid,rank,score\nq,a,1,0.1\nq,b,2,0.2\n": [
+            (
+                "run:2: query 'q': 'b' has the better score and 'a' the better rank; drop one of the two columns, "
+                "or map the one that orders"
+            )
+        ],
+        "qid,docid,score\nq,\"['a', 'b']\",1\n": [f"""run:2: query 'q': "['a', 'b']" is no id: {LISTS}"""],
+        b"qid,docid,score\nq,caf\xe9,1\n": ["run:2: not UTF-8 (byte 0xe9); save the file as UTF-8"],
+        'qid,docid,score\nq,a,1\nq,"b" c,1\n': [
+            "run:3: broken CSV: ',' expected after '\"'; a cell with quotes is quoted, and its quotes doubled"
+        ],
+    }.items(),
 )
 def test_bad_csv(content: str | bytes, expected: list[str]) -> None:
     assert refusal(content) == expected
@@ -283,37 +240,19 @@ def test_msmarco_repeats_are_removed_and_counted() -> None:
 RENUMBER = "renumber them, or order the rows by a score"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "expected"),
-    [
-        pytest.param(
-            "q\ta\t1\nq\tb\t3\n",
-            [f"run:1: query 'q': rank 2 is missing; ranks run from 1 without gaps: {RENUMBER}"],
-            id="a gap",
-        ),
-        pytest.param(
-            "q\ta\t2\nq\tb\t3\n",
-            [f"run:1: query 'q': rank 1 is missing; ranks run from 1 without gaps: {RENUMBER}"],
-            id="none is first",
-        ),
-        pytest.param(
-            "q\ta\t1\nq\tb\t1\nr\tc\t1\n", [f"run:1: query 'q': rank 1 stands twice ('a', 'b'): {RENUMBER}"], id="a tie"
-        ),
-        pytest.param(
-            "q\ta\t0\nq\tb\t1\n", [f"run:1: query 'q': 'a' has rank 0; ranks start at 1: {RENUMBER}"], id="from 0"
-        ),
-        pytest.param(
-            "q\ta\t1\nq\tb\nq\tc\tx\n",
-            [
-                "run:2: expected 3 columns (query document rank), found 2: 'q b'",
-                "run:3: query 'q': the rank of 'c' is 'x'; expected a whole number",
-            ],
-            id="columns",
-        ),
-        pytest.param(
-            b"q\ta\t1\nq\tb\xe9\t2\n", ["run:2: not UTF-8 (byte 0xe9); save the file as UTF-8"], id="not UTF-8"
-        ),
-    ],
+    {
+        "q\ta\t1\nq\tb\t3\n": [f"run:1: query 'q': rank 2 is missing; ranks run from 1 without gaps: {RENUMBER}"],
+        "q\ta\t2\nq\tb\t3\n": [f"run:1: query 'q': rank 1 is missing; ranks run from 1 without gaps: {RENUMBER}"],
+        "q\ta\t1\nq\tb\t1\nr\tc\t1\n": [f"run:1: query 'q': rank 1 stands twice ('a', 'b'): {RENUMBER}"],
+        "q\ta\t0\nq\tb\t1\n": [f"run:1: query 'q': 'a' has rank 0; ranks start at 1: {RENUMBER}"],
+        "q\ta\t1\nq\tb\nq\tc\tx\n": [
+            "run:2: expected 3 columns (query document rank), found 2: 'q b'",
+            "run:3: query 'q': the rank of 'c' is 'x'; expected a whole number",
+        ],
+        b"q\ta\t1\nq\tb\xe9\t2\n": ["run:2: not UTF-8 (byte 0xe9); save the file as UTF-8"],
+    }.items(),
 )
 def test_bad_msmarco(content: str | bytes, expected: list[str]) -> None:
     assert refusal(content) == expected
