@@ -16,31 +16,19 @@ RUN = "".join(f'{{"query_id": "q{row}", "topk": ["a"]}}\n' for row in range(3))
 
 @pytest.mark.parametrize(
     ("keys", "message"),
-    [
-        pytest.param(
-            "segments: {by: lnag, threshold: 0.5, min_queries: 1}",
-            "segments.by: no question of gold.jsonl has a tag 'lnag'; did you mean 'lang'?",
-            id="a key that no query has",
+    {
+        "segments: {by: lnag, threshold: 0.5, min_queries: 1}": (
+            "segments.by: no question of gold.jsonl has a tag 'lnag'; did you mean 'lang'?"
         ),
-        pytest.param(
-            "segments: {by: lang, threshold: 0.5}",
-            "segments.min_queries: 30 is more than the 3 questions of gold.jsonl: no segment could be judged",
-            id="more queries than there are",
+        "segments: {by: lang, threshold: 0.5}": (
+            "segments.min_queries: 30 is more than the 3 questions of gold.jsonl: no segment could be judged"
         ),
-        pytest.param(
-            "segments: {by: lang, min_queries: 1, only: {fr: {threshold: 0.5}}}",
-            "segments.only.fr: no question of gold.jsonl is in this segment (known: en)",
-            id="a value that no query has",
+        "segments: {by: lang, min_queries: 1, only: {fr: {threshold: 0.5}}}": (
+            "segments.only.fr: no question of gold.jsonl is in this segment (known: en)"
         ),
-        pytest.param(
-            "must_pass: [q9]",
-            "must_pass: 'q9' is neither a query nor a tag of gold.jsonl",
-            id="a query that is not there",
-        ),
-        pytest.param(
-            "confidence: 1", "confidence: expected a number below 1, found 1", id="more certain than anybody can be"
-        ),
-    ],
+        "must_pass: [q9]": "must_pass: 'q9' is neither a query nor a tag of gold.jsonl",
+        "confidence: 1": "confidence: expected a number below 1, found 1",
+    }.items(),
 )
 @pytest.mark.parametrize("command", ["check", "validate"])
 def test_refused(

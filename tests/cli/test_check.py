@@ -210,27 +210,13 @@ def test_a_page_beside_a_report_changes_nothing_of_it(project: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        pytest.param(
-            ["-o", "a.txt"],
-            "a.txt: the suffix '.txt' names no output; use one of .json, .md, .html, .xml, .badge.json",
-            id="suffix",
-        ),
-        pytest.param(
-            ["-o", "a"],
-            "a: the suffix '' names no output; use one of .json, .md, .html, .xml, .badge.json",
-            id="no suffix",
-        ),
-        pytest.param(["--date", "31.1.2026"], "--date '31.1.2026' is not a date; write it as 2026-01-31", id="date"),
-        pytest.param(["--date", "2026-02-30"], "--date '2026-02-30' is not a date; write it as 2026-01-31", id="day"),
-        pytest.param(
-            ["--gold", "-", "--run", "-"], "only one input can be read from standard input (-)", id="gold and run"
-        ),
-        pytest.param(
-            ["--run", "-", "--baseline", "-"], "only one input can be read from standard input (-)", id="two runs"
-        ),
-        pytest.param(
-            ["--criteria", "-", "--run", "-"], "only one input can be read from standard input (-)", id="criteria too"
-        ),
+        (["-o", "a.txt"], "a.txt: the suffix '.txt' names no output; use one of .json, .md, .html, .xml, .badge.json"),
+        (["-o", "a"], "a: the suffix '' names no output; use one of .json, .md, .html, .xml, .badge.json"),
+        (["--date", "31.1.2026"], "--date '31.1.2026' is not a date; write it as 2026-01-31"),
+        (["--date", "2026-02-30"], "--date '2026-02-30' is not a date; write it as 2026-01-31"),
+        (["--gold", "-", "--run", "-"], "only one input can be read from standard input (-)"),
+        (["--run", "-", "--baseline", "-"], "only one input can be read from standard input (-)"),
+        (["--criteria", "-", "--run", "-"], "only one input can be read from standard input (-)"),
     ],
 )
 def test_a_wrong_option_is_said_before_anything_is_written(

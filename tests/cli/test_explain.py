@@ -137,35 +137,26 @@ OF_MISSES = "goes with the list of misses; leave out 'q1'"
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        pytest.param(["q77"], "no question 'q77' in the gold set; did you mean 'q7'?", id="nearly a question"),
-        pytest.param(["recall@5"], "no question 'recall@5' in the gold set", id="no question"),
-        pytest.param(["q1", "--tag", "lang:es"], f"--tag {OF_MISSES}", id="a tag of a question"),
-        pytest.param(["q1", "--metric", "mrr"], f"--metric {OF_MISSES}", id="a metric of a question"),
-        pytest.param(["--metric", "latency"], f"--metric 'latency': {RANKED}", id="no ranked documents"),
-        pytest.param(["--metric", "mrr,map"], f"--metric 'mrr,map': {RANKED}", id="two metrics"),
-        pytest.param(
-            ["--metric", "recal@5"],
-            "--metric: unknown metric 'recal@5'; did you mean 'recall@5'?",
-            id="a typing error",
-        ),
-        pytest.param(["q1", "--limit", "3"], f"--limit {OF_MISSES}", id="a limit of a question"),
-        pytest.param(["q1", "--depth", "0"], "--depth 0: at least 1", id="no depth"),
-        pytest.param(
-            ["q1", "--gold", "-", "--bm25", "-"], "only one input can be read from standard input (-)", id="two stdins"
-        ),
-        pytest.param(["--limit", "-1"], "--limit -1: at least 1", id="no limit"),
-        pytest.param(
-            ["--tag", "lang:ess"],
-            "--tag 'lang:ess': no question has it; did you mean 'lang:es'?",
-            id="no such tag",
-        ),
-        pytest.param(
+        (["q77"], "no question 'q77' in the gold set; did you mean 'q7'?"),
+        (["recall@5"], "no question 'recall@5' in the gold set"),
+        (["q1", "--tag", "lang:es"], f"--tag {OF_MISSES}"),
+        (["q1", "--metric", "mrr"], f"--metric {OF_MISSES}"),
+        (["--metric", "latency"], f"--metric 'latency': {RANKED}"),
+        (["--metric", "mrr,map"], f"--metric 'mrr,map': {RANKED}"),
+        (["--metric", "recal@5"], "--metric: unknown metric 'recal@5'; did you mean 'recall@5'?"),
+        (["q1", "--limit", "3"], f"--limit {OF_MISSES}"),
+        (["q1", "--depth", "0"], "--depth 0: at least 1"),
+        (["q1", "--gold", "-", "--bm25", "-"], "only one input can be read from standard input (-)"),
+        (["--limit", "-1"], "--limit -1: at least 1"),
+        (["--tag", "lang:ess"], "--tag 'lang:ess': no question has it; did you mean 'lang:es'?"),
+        (
             ["--cause", "lowr"],
-            "--cause 'lowr': no such cause; did you mean 'lower'? (no_result, gone, lower, not_all_found, better, "
-            "fine, new, nothing_to_find)",
-            id="no such cause",
+            (
+                "--cause 'lowr': no such cause; did you mean 'lower'? (no_result, gone, lower, not_all_found, better, "
+                "fine, new, nothing_to_find)"
+            ),
         ),
-        pytest.param(["--bm25", "absent.jsonl"], "absent.jsonl: no such file", id="no such corpus"),
+        (["--bm25", "absent.jsonl"], "absent.jsonl: no such file"),
     ],
 )
 def test_what_it_refuses(words: list[str], message: str, project: Callable[[str], Path], capsys: Capture) -> None:

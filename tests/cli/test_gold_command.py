@@ -282,57 +282,35 @@ MERGE = ["gold", "merge", "gold.yaml", "back.csv"]
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        pytest.param([*POOL, "--depth", "0"], "--depth must be at least 1, not 0", id="depth"),
-        pytest.param(
-            [*POOL, "-o", "kept.csv"], "kept.csv: exists already, maybe with labels in it; --force", id="pool"
-        ),
-        pytest.param([*MERGE, "-o", "kept.jsonl"], "kept.jsonl: exists already, maybe with labels", id="merge"),
-        pytest.param(
-            [*POOL, "-o", "a.xlsx"], "a.xlsx: a pool is written as .jsonl or .csv, not as .xlsx", id="pool suffix"
-        ),
-        pytest.param(
-            [*MERGE, "-o", "a.yaml"],
-            "a.yaml: a gold set is written as .jsonl or .json, not as .yaml",
-            id="merge suffix",
-        ),
-        pytest.param(
+        ([*POOL, "--depth", "0"], "--depth must be at least 1, not 0"),
+        ([*POOL, "-o", "kept.csv"], "kept.csv: exists already, maybe with labels in it; --force"),
+        ([*MERGE, "-o", "kept.jsonl"], "kept.jsonl: exists already, maybe with labels"),
+        ([*POOL, "-o", "a.xlsx"], "a.xlsx: a pool is written as .jsonl or .csv, not as .xlsx"),
+        ([*MERGE, "-o", "a.yaml"], "a.yaml: a gold set is written as .jsonl or .json, not as .yaml"),
+        (
             [*POOL, "-o", "run.jsonl", "--force"],
             "run.jsonl: -o would write over what RUN names (run.jsonl); name another",
-            id="over a run",
         ),
-        pytest.param(
+        (
             ["gold", "merge", "gold.yaml", "kept.jsonl", "-o", "./kept.jsonl", "--force"],
             "./kept.jsonl: -o would write over what LABELLED names (kept.jsonl); name another",
-            id="over labels",
         ),
-        pytest.param(
-            ["gold", "pool", "nope.jsonl", *GOLD_FLAG],
-            "nope.jsonl: no such file or baseline directory",
-            id="no such run",
-        ),
-        pytest.param(
+        (["gold", "pool", "nope.jsonl", *GOLD_FLAG], "nope.jsonl: no such file or baseline directory"),
+        (
             ["gold", "pool", "run.jsonl", "./run.jsonl", *GOLD_FLAG],
             "./run.jsonl: this run is named twice; name each once",
-            id="twice",
         ),
-        pytest.param([*POOL, "--match", "text"], "a pool is made of ids; where the gold holds passages", id="passages"),
-        pytest.param(
+        ([*POOL, "--match", "text"], "a pool is made of ids; where the gold holds passages"),
+        (
             ["gold", "pool", "run.jsonl", "strange.jsonl", *GOLD_FLAG],
             "strange.jsonl: the run has none of the 3 questions of gold.yaml",
-            id="other questions",
         ),
-        pytest.param(
-            ["gold", "pool", "-", "--gold", "-"], "only one input can be read from standard input", id="two inputs"
-        ),
-        pytest.param(["gold", "pool", "run.jsonl"], "no gold named", id="no gold"),
-        pytest.param(
-            ["gold", "merge", "-", "back.csv"],
-            "-: GOLD is read twice, so it must be a file or a folder of BEIR",
-            id="piped gold",
-        ),
-        pytest.param(["gold", "merge", "nope.yaml", "back.csv"], "nope.yaml: no such file", id="no such gold"),
-        pytest.param([*MERGE, "nope.csv"], "nope.csv: no such file", id="no such labels"),
-        pytest.param([*MERGE, "run.jsonl"], "run.jsonl:1: no id; a labelled pair has query_id, id, gain", id="a run"),
+        (["gold", "pool", "-", "--gold", "-"], "only one input can be read from standard input"),
+        (["gold", "pool", "run.jsonl"], "no gold named"),
+        (["gold", "merge", "-", "back.csv"], "-: GOLD is read twice, so it must be a file or a folder of BEIR"),
+        (["gold", "merge", "nope.yaml", "back.csv"], "nope.yaml: no such file"),
+        ([*MERGE, "nope.csv"], "nope.csv: no such file"),
+        ([*MERGE, "run.jsonl"], "run.jsonl:1: no id; a labelled pair has query_id, id, gain"),
     ],
 )
 def test_what_is_refused(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

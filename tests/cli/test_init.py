@@ -567,37 +567,28 @@ def test_pushes_to_the_default_branch_are_summarised(head: str | None, branches:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        pytest.param([GITHUB], "no ship criteria found", id="no criteria"),
-        pytest.param(
+        ([GITHUB], "no ship criteria found"),
+        (
             [GITHUB, "--to", "empty.yaml", *FROM_RETRIEVER],
             "empty.yaml: inputs: names no gold and no run, which the workflow needs; add it",
-            id="criteria without inputs",
         ),
-        pytest.param(
+        (
             [GITHUB, "--to", "no_run.yaml", *FROM_RETRIEVER],
             "no_run.yaml: inputs: names no run, which the workflow needs; add it",
-            id="criteria without a run",
         ),
-        pytest.param(
-            [GITHUB, *FROM_RUN], "init writes paths into the criteria; name the gold set", id="a run without gold"
-        ),
-        pytest.param(
+        ([GITHUB, *FROM_RUN], "init writes paths into the criteria; name the gold set"),
+        (
             [GITHUB, "--gold", "gold.yaml"],
             "the workflow has no run to judge: name what to record with --retriever, --url or --command, or commit",
-            id="neither run nor retriever",
         ),
-        pytest.param(
-            ["--gold", "gold.yaml", *PINNED], "--action says how workflows use the action", id="no workflow to pin in"
-        ),
-        pytest.param(
+        (["--gold", "gold.yaml", *PINNED], "--action says how workflows use the action"),
+        (
             [GITHUB, "--gold", "gold.yaml", *FROM_RETRIEVER, "--action", "v1"],
             "--action 'v1' is not OWNER/NAME@REF; write it as rankgate/rankgate@HASH",
-            id="an action by its tag alone",
         ),
-        pytest.param(
+        (
             [GITHUB, "--gold", "../gold.yaml", *FROM_RETRIEVER],
             "../gold.yaml: lies outside this directory; run init at the repository's root",
-            id="gold outside",
         ),
     ],
 )

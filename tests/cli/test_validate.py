@@ -103,47 +103,11 @@ def test_a_problem_does_not_hide_the_facts(capsys: Capture) -> None:
             id="nothing relevant",
         ),
         pytest.param(
-            '{"id": "q1", "input": {"question": "How?"}, "expected_output": ["a"]}\n'
-            '{"id": "q2", "input": {"question": "how?"}, "expected_output": ["b"]}\n',
-            RUN,
-            CRITERIA,
-            "1 question is asked more than once: 'q1' = 'q2'",
-            id="a question twice",
-        ),
-        pytest.param(
-            GOLD + '{"id": "q3", "expected_output": ["a"]}\n',
-            RUN,
-            CRITERIA,
-            "1 question is absent from the run and would score as worst; 'q3'",
-            id="an absent query",
-        ),
-        pytest.param(
             GOLD,
             RUN + '{"query_id": "q3", "retrieved": ["a"]}\n',
             CRITERIA,
             "1 question of the run without a sample in the gold set; 'q3'",
             id="an unknown query",
-        ),
-        pytest.param(
-            GOLD,
-            RUN.replace('["a"]', '["a", "a"]'),
-            CRITERIA,
-            "1 repeated id in 1 ranking of the run would be removed; 'q1'",
-            id="a repeated id",
-        ),
-        pytest.param(
-            GOLD.replace('["a"]', '["a", "c"]'),
-            RUN.replace('["a"]', '["a", "b"]'),
-            CRITERIA.replace("recall@1", "recall@2"),
-            "1 of 3 relevant ids occurs in no ranking; 'c'",
-            id="an unseen id",
-        ),
-        pytest.param(
-            GOLD,
-            RUN,
-            CRITERIA.replace("recall@1", "recall@3"),
-            "the longest ranking has 1 result, and 'recall@3' looks at more",
-            id="short lists",
         ),
         pytest.param(
             GOLD,

@@ -120,59 +120,34 @@ HEAD = "query_id,id,gain\n"
 
 @pytest.mark.parametrize(
     ("content", "problems"),
-    [
-        pytest.param(
-            '{"query_id": "q", "id": "a", "gain": "1"}\n{"query_id": "q", "id": "b", "gain": true}\n',
-            [
-                "1: query 'q': the gain of 'a' is '1', not a number",
-                "2: query 'q': the gain of 'b' is True, not a number",
-            ],
-            id="gains that are no numbers",
-        ),
-        pytest.param(f"{HEAD}q,a,yes\n", ["2: query 'q': the gain of 'a' is 'yes', not a number"], id="a word"),
-        pytest.param(f'{HEAD}q,a,"0,5"\n', ["2: query 'q': the gain of 'a' is '0,5', not a number"], id="a comma"),
-        pytest.param(
-            f"{HEAD}q,a,2000\n",
-            ["2: query 'q': the gain of 'a' is 2000; gains lie between -1000 and 1000"],
-            id="a gain too large",
-        ),
-        pytest.param(
-            '{"query_id": "q", "id": "a", "gian": 1}\n{"id": "a", "gain": null}\n',
-            [
-                "1: no gain; a labelled pair has query_id, id, gain (a gain of null is no label)",
-                "2: no query_id; a labelled pair has query_id, id, gain (a gain of null is no label)",
-            ],
-            id="keys that are missing",
-        ),
-        pytest.param(
-            f"{HEAD}q\n",
-            ["2: no id; a labelled pair has query_id, id, gain (a gain of null is no label)"],
-            id="cells too",
-        ),
-        pytest.param(
-            f"{HEAD},a,1\nq,a,1,oh\n",
-            [
-                "2: query_id: expected an id, found ''",
-                "3: the header has 3 columns and this row more; quote cells that hold ','",
-            ],
-            id="rows of another shape",
-        ),
-        pytest.param(
-            '{"query_id": true, "id": "a", "gain": 1}\n{"query_id": "q", "id": 1.5, "gain": 1}\n',
-            ["1: query_id: expected an id, found True", "2: id: expected an id, found 1.5"],
-            id="ids that are none",
-        ),
-        pytest.param(
-            '{"query_id": "q", "id": "a", "gain": 1\n[1]\n{"id": 1, "id": 2}\n',
-            [
-                "1: broken JSON: expecting ',' delimiter (column 1)",
-                "2: expected one JSON object a line, found [1]",
-                "3: the key 'id' stands twice in one object",
-            ],
-            id="lines that are none",
-        ),
-        pytest.param(f'{HEAD}q,a,1\nq,"b,1\n', ["3: broken CSV: unexpected end of data"], id="an open quote"),
-    ],
+    {
+        '{"query_id": "q", "id": "a", "gain": "1"}\n{"query_id": "q", "id": "b", "gain": true}\n': [
+            "1: query 'q': the gain of 'a' is '1', not a number",
+            "2: query 'q': the gain of 'b' is True, not a number",
+        ],
+        f"{HEAD}q,a,yes\n": ["2: query 'q': the gain of 'a' is 'yes', not a number"],
+        f'{HEAD}q,a,"0,5"\n': ["2: query 'q': the gain of 'a' is '0,5', not a number"],
+        f"{HEAD}q,a,2000\n": ["2: query 'q': the gain of 'a' is 2000; gains lie between -1000 and 1000"],
+        '{"query_id": "q", "id": "a", "gian": 1}\n{"id": "a", "gain": null}\n': [
+            "1: no gain; a labelled pair has query_id, id, gain (a gain of null is no label)",
+            "2: no query_id; a labelled pair has query_id, id, gain (a gain of null is no label)",
+        ],
+        f"{HEAD}q\n": ["2: no id; a labelled pair has query_id, id, gain (a gain of null is no label)"],
+        f"{HEAD},a,1\nq,a,1,oh\n": [
+            "2: query_id: expected an id, found ''",
+            "3: the header has 3 columns and this row more; quote cells that hold ','",
+        ],
+        '{"query_id": true, "id": "a", "gain": 1}\n{"query_id": "q", "id": 1.5, "gain": 1}\n': [
+            "1: query_id: expected an id, found True",
+            "2: id: expected an id, found 1.5",
+        ],
+        '{"query_id": "q", "id": "a", "gain": 1\n[1]\n{"id": 1, "id": 2}\n': [
+            "1: broken JSON: expecting ',' delimiter (column 1)",
+            "2: expected one JSON object a line, found [1]",
+            "3: the key 'id' stands twice in one object",
+        ],
+        f'{HEAD}q,a,1\nq,"b,1\n': ["3: broken CSV: unexpected end of data"],
+    }.items(),
 )
 def test_every_problem_has_its_line(tmp_path: Path, content: str, problems: list[str]) -> None:
     assert read(tmp_path, content)[1] == problems

@@ -67,51 +67,27 @@ def test_found_in_the_current_directory(package: Path, spec: str, returned: list
 
 @pytest.mark.parametrize(
     ("spec", "message"),
-    [
-        pytest.param(
-            "my_app.search", "'my_app.search' is not module:function, as in my_app.search:retrieve", id="no colon"
-        ),
-        pytest.param("my_app.search:", "'my_app.search:' is not module:function", id="no function"),
-        pytest.param(".search:retrieve", "'.search:retrieve' is not module:function", id="relative"),
-        pytest.param(
-            "my_app/search.py:retrieve",
+    {
+        "my_app.search": "'my_app.search' is not module:function, as in my_app.search:retrieve",
+        "my_app.search:": "'my_app.search:' is not module:function",
+        ".search:retrieve": "'.search:retrieve' is not module:function",
+        "my_app/search.py:retrieve": (
             "'my_app/search.py:retrieve' is not module:function, as in my_app.search:retrieve; "
-            "did you mean 'my_app.search:retrieve'?",
-            id="a file",
+            "did you mean 'my_app.search:retrieve'?"
         ),
-        pytest.param(
-            "search.py:retrieve",
-            "'search.py:retrieve' is not module:function, as in my_app.search:retrieve; "
-            "did you mean 'search:retrieve'?",
-            id="a file here",
+        "search.py:retrieve": "'search.py:retrieve' is not module:function, as in my_app.search:retrieve; "
+        "did you mean 'search:retrieve'?",
+        "my_ap.search:retrieve": (
+            "no module named 'my_ap', neither in the current directory nor installed; did you mean 'my_app'?"
         ),
-        pytest.param(
-            "my_ap.search:retrieve",
-            "no module named 'my_ap', neither in the current directory nor installed; did you mean 'my_app'?",
-            id="no such package",
-        ),
-        pytest.param(
-            "my_app.serch:retrieve",
-            "no module named 'my_app.serch', neither in the current directory nor installed; "
-            "did you mean 'my_app.search'?",
-            id="no such module",
-        ),
-        pytest.param(
-            "my_app.search.deeper:retrieve", "no module named 'my_app.search.deeper'", id="a module is no package"
-        ),
-        pytest.param(
-            "my_app.search:retreive",
-            "my_app.search has no attribute 'retreive'; did you mean 'retrieve'?",
-            id="no such function",
-        ),
-        pytest.param(
-            "my_app.search:index.retreive",
-            "my_app.search.index has no attribute 'retreive'; did you mean 'retrieve'?",
-            id="no such method",
-        ),
-        pytest.param("my_app.search:answer", "my_app.search:answer is 42 (type int), not a function", id="a number"),
-        pytest.param("my_app.search:Index", "my_app.search:Index is a class; name a function", id="a class"),
-    ],
+        "my_app.serch:retrieve": "no module named 'my_app.serch', neither in the current directory nor installed; "
+        "did you mean 'my_app.search'?",
+        "my_app.search.deeper:retrieve": "no module named 'my_app.search.deeper'",
+        "my_app.search:retreive": "my_app.search has no attribute 'retreive'; did you mean 'retrieve'?",
+        "my_app.search:index.retreive": "my_app.search.index has no attribute 'retreive'; did you mean 'retrieve'?",
+        "my_app.search:answer": "my_app.search:answer is 42 (type int), not a function",
+        "my_app.search:Index": "my_app.search:Index is a class; name a function",
+    }.items(),
 )
 def test_a_wrong_name_is_one_error(package: Path, spec: str, message: str) -> None:
     with pytest.raises(RankgateError) as caught:

@@ -154,70 +154,35 @@ def test_the_file_of_the_design_loads_as_it_is_written() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("lines", "expected"),
+@each_row(
+    ("written", "expected"),
     [
+        pytest.param("name: recall@5, threshold: 0.5", ("recall@5", 0.5, None, True), id="only a floor"),
+        pytest.param("name: recall@5, regression_max: 0.02", ("recall@5", None, 0.02, True), id="only a drop"),
+        pytest.param("name: recall@5, regression_max: 0", ("recall@5", None, 0, True), id="no drop at all"),
+        pytest.param("name: recall@5, threshold: 0", ("recall@5", 0, None, True), id="a floor of 0"),
+        pytest.param("name: recall@5, threshold: 1", ("recall@5", 1, None, True), id="a floor of 1"),
+        pytest.param("name: recall@5, threshold: .5", ("recall@5", 0.5, None, True), id="a floor of .5"),
+        pytest.param("name: recall@5, threshold: 5e-1", ("recall@5", 0.5, None, True), id="an exponent"),
+        pytest.param("name: mrr, threshold: 0.5, regression_max: ", ("mrr", 0.5, None, True), id="no value"),
+        pytest.param("name: mrr, threshold: 0.5, regression_max: null", ("mrr", 0.5, None, True), id="null is absent"),
+        pytest.param("name: mrr, threshold: 0.5, severity: warning", ("mrr", 0.5, None, False), id="a warning"),
+        pytest.param("name: a b, metric: Recall_at_5, threshold: 0.5", ("recall@5", 0.5, None, True), id="a free name"),
+        pytest.param("name: mrr, metric: map, threshold: 0.5", ("map", 0.5, None, True), id="before the name"),
+        pytest.param("name: recall, threshold: 0.5", ("recall@k", 0.5, None, True), id="the sample's own k"),
         pytest.param(
-            ["name: recall@5", "threshold: 0.5"], ("recall@5", "recall@5", 0.5, None, True), id="only a floor"
-        ),
-        pytest.param(
-            ["name: recall@5", "regression_max: 0.02"], ("recall@5", "recall@5", None, 0.02, True), id="only a drop"
-        ),
-        pytest.param(
-            ["name: recall@5", "regression_max: 0"], ("recall@5", "recall@5", None, 0, True), id="no drop at all"
-        ),
-        pytest.param(["name: recall@5", "threshold: 0"], ("recall@5", "recall@5", 0, None, True), id="a floor of 0"),
-        pytest.param(["name: recall@5", "threshold: 1"], ("recall@5", "recall@5", 1, None, True), id="a floor of 1"),
-        pytest.param(
-            ["name: recall@5", "threshold: .5"], ("recall@5", "recall@5", 0.5, None, True), id="a floor of .5"
-        ),
-        pytest.param(
-            ["name: recall@5", "threshold: 5e-1"], ("recall@5", "recall@5", 0.5, None, True), id="an exponent"
-        ),
-        pytest.param(
-            ["name: recall@5", "threshold: 0.5", "regression_max:"],
-            ("recall@5", "recall@5", 0.5, None, True),
-            id="no value",
-        ),
-        pytest.param(
-            ["name: recall@5", "threshold: 0.5", "regression_max: null"],
-            ("recall@5", "recall@5", 0.5, None, True),
-            id="null is absent",
-        ),
-        pytest.param(
-            ["name: recall@5", "threshold: 0.5", "severity: warning"],
-            ("recall@5", "recall@5", 0.5, None, False),
-            id="a warning",
-        ),
-        pytest.param(
-            ["name: answers are found", "metric: Recall_at_5", "threshold: 0.5"],
-            ("answers are found", "recall@5", 0.5, None, True),
-            id="the metric beside a free name",
-        ),
-        pytest.param(
-            ["name: mrr", "metric: ndcg(gain=exponential)@10", "threshold: 0.5"],
-            ("mrr", "ndcg(gain=exponential)@10", 0.5, None, True),
-            id="the metric goes before the name",
-        ),
-        pytest.param(
-            ["name: recall", "threshold: 0.5"], ("recall", "recall@k", 0.5, None, True), id="the sample's own k"
-        ),
-        pytest.param(
-            ["name: latency", "threshold: 300", "regression_max: 1000"],
-            ("latency", "latency", 300, 1000, True),
+            "name: latency, threshold: 300, regression_max: 1000",
+            ("latency", 300, 1000, True),
             id="milliseconds have no upper end",
         ),
-        pytest.param(["name: dcg@10", "threshold: 85"], ("dcg@10", "dcg@10", 85, None, True), id="dcg has none either"),
-        pytest.param(
-            ['"name": "recall@5"', "'threshold': 0.5"],
-            ("recall@5", "recall@5", 0.5, None, True),
-            id="quoted keys and names",
-        ),
+        pytest.param("name: dcg@10, threshold: 85", ("dcg@10", 85, None, True), id="dcg has none either"),
+        pytest.param('\'name\': "recall@5", "threshold": 0.5', ("recall@5", 0.5, None, True), id="quoted"),
     ],
 )
-def test_gate(lines: list[str], expected: tuple[str, str, float | None, float | None, bool]) -> None:
-    (found,) = load("gates:\n  - " + "\n    ".join(lines) + "\n").gates
-    assert (found.name, found.metric.name, found.threshold, found.regression_max, found.blocks) == expected
+def test_gate(written: str, expected: tuple[str, float | None, float | None, bool]) -> None:
+    (found,) = load(f"gates:\n  - {{{written}}}\n").gates
+    assert found.name == written.partition(",")[0].partition(": ")[2].strip('"')
+    assert (found.metric.name, found.threshold, found.regression_max, found.blocks) == expected
 
 
 def test_direction_is_the_metrics_own() -> None:

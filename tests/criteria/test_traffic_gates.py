@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.rows import each_row
 
 from rankgate.criteria.model import Criteria, criteria_in
 from rankgate.errors import RankgateError
@@ -27,39 +28,29 @@ OTHER = "is not measured over traffic; use precision@k or hit@k, without paramet
 LEFT_OUT = "leave it out, or put it into a gate over the gold set"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("keys", "expected"),
-    [
-        pytest.param("name: ndcg@5, regression_max: 0.1", f"over: ndcg@5 {OTHER}", id="a rank metric"),
-        pytest.param("name: recall@5, metric: recall@5, regression_max: 0.1", f"over: recall@5 {OTHER}", id="recall"),
-        pytest.param("name: f1@5, regression_max: 0.1", f"over: f@5 {OTHER}", id="a kind of precision"),
-        pytest.param("name: hit(rel=2)@5, regression_max: 0.1", f"over: hit(rel=2)@5 {OTHER}", id="a parameter"),
-        pytest.param(
-            "name: precision@all, regression_max: 0.1",
-            "over: precision@all has no cut-off, so that all documents would need a label; use precision@5",
-            id="no cut-off",
+    {
+        "name: ndcg@5, regression_max: 0.1": f"over: ndcg@5 {OTHER}",
+        "name: recall@5, metric: recall@5, regression_max: 0.1": f"over: recall@5 {OTHER}",
+        "name: f1@5, regression_max: 0.1": f"over: f@5 {OTHER}",
+        "name: hit(rel=2)@5, regression_max: 0.1": f"over: hit(rel=2)@5 {OTHER}",
+        "name: precision@all, regression_max: 0.1": (
+            "over: precision@all has no cut-off, so that all documents would need a label; use precision@5"
         ),
-        pytest.param(
-            "name: hit@5, must_pass: [q]",
-            "over: a gate over traffic limits the change against the baseline; give it a regression_max",
-            id="no drop",
+        "name: hit@5, must_pass: [q]": (
+            "over: a gate over traffic limits the change against the baseline; give it a regression_max"
         ),
-        pytest.param(
-            "name: hit@5, threshold: 0.5, regression_max: 0.1",
-            f"threshold: a gate over traffic has no threshold; {LEFT_OUT}",
-            id="a floor",
+        "name: hit@5, threshold: 0.5, regression_max: 0.1": (
+            f"threshold: a gate over traffic has no threshold; {LEFT_OUT}"
         ),
-        pytest.param(
-            "name: hit@5, regression_max: 0.1, segments: {by: lang, regression_max: 0.1}",
-            f"segments: a gate over traffic has no segments; {LEFT_OUT}",
-            id="segments",
+        "name: hit@5, regression_max: 0.1, segments: {by: lang, regression_max: 0.1}": (
+            f"segments: a gate over traffic has no segments; {LEFT_OUT}"
         ),
-        pytest.param(
-            "name: hit@5, regression_max: 0.1, evidence: estimate",
-            "evidence: over traffic it is always proven_harm; leave the key out",
-            id="other evidence",
+        "name: hit@5, regression_max: 0.1, evidence: estimate": (
+            "evidence: over traffic it is always proven_harm; leave the key out"
         ),
-    ],
+    }.items(),
 )
 def test_what_it_cannot_have(keys: str, expected: str) -> None:
     with pytest.raises(RankgateError) as refused:
@@ -67,32 +58,24 @@ def test_what_it_cannot_have(keys: str, expected: str) -> None:
     assert f"criteria.yaml:4: gates[1].{expected}" in str(refused.value).split("\n")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
-    [
-        pytest.param(
-            f"{GATES}- {{name: hit@5, over: traffic, regression_max: 0.1}}\n",
-            "criteria.yaml:3: gates[1].over: there is no traffic; add inputs: {traffic: traffic.jsonl}",
-            id="no traffic",
+    {
+        f"{GATES}- {{name: hit@5, over: traffic, regression_max: 0.1}}\n": (
+            "criteria.yaml:3: gates[1].over: there is no traffic; add inputs: {traffic: traffic.jsonl}"
         ),
-        pytest.param(
-            f"{TRAFFIC}gates:\n- {{name: hit@5, over: traffic, regression_max: 0.1}}\n",
+        f"{TRAFFIC}gates:\n- {{name: hit@5, over: traffic, regression_max: 0.1}}\n": (
             "criteria.yaml:2: gates: all gates are over traffic; add one over the gold set, which knows what is "
-            "relevant",
-            id="no other gate",
+            "relevant"
         ),
-        pytest.param(
+        (
             f"{TRAFFIC}{GATES}- {{name: hit@5, over: traffic, regression_max: 0.1}}\n"
-            "- {name: hit@10, over: traffic, regression_max: 0.1}\n",
-            "criteria.yaml:5: gates[2].over: gates over traffic have one cut-off, since one sheet is for all",
-            id="two cut-offs",
+            "- {name: hit@10, over: traffic, regression_max: 0.1}\n"
+        ): "criteria.yaml:5: gates[2].over: gates over traffic have one cut-off, since one sheet is for all",
+        f"{TRAFFIC}{GATES}- {{name: hit@5, over: gold, regression_max: 0.1}}\n": (
+            "criteria.yaml:4: gates[1].over: expected traffic, found the text 'gold'"
         ),
-        pytest.param(
-            f"{TRAFFIC}{GATES}- {{name: hit@5, over: gold, regression_max: 0.1}}\n",
-            "criteria.yaml:4: gates[1].over: expected traffic, found the text 'gold'",
-            id="over something else",
-        ),
-    ],
+    }.items(),
 )
 def test_what_does_not_fit_the_file(text: str, expected: str) -> None:
     with pytest.raises(RankgateError) as refused:

@@ -59,30 +59,25 @@ def test_the_newest_of_the_name_is_fetched(artifacts: list[object], found: int |
 @pytest.mark.parametrize(
     ("artifacts", "message"),
     [
-        pytest.param(
+        (
             [artifact(7), artifact(9, expired=True)],
             "rankgate: the artifact of run 55 has expired; run the workflow again",
-            id="expired",
         ),
-        pytest.param(
+        (
             [artifact(7, size=10_000_000_000)],
             "rankgate: the artifact of run 55 has 10,000,000,000 bytes, allowed are 100,000,000",
-            id="claims 10 GB",
         ),
-        pytest.param(
+        (
             [artifact(7, size="100")],
             "artifacts: GitHub lists an artifact that is none: size_in_bytes: expected a whole number, found text",
-            id="a size in quotes",
         ),
-        pytest.param(
+        (
             [artifact(7, size=None)],
             "artifacts: GitHub lists an artifact that is none: size_in_bytes: expected a whole number, found nothing",
-            id="no size",
         ),
-        pytest.param(
+        (
             [artifact(7, "coverage"), 5],
             "artifacts: GitHub lists an artifact that is none: expected a mapping, found a whole number",
-            id="a number among them",
         ),
     ],
 )

@@ -231,32 +231,22 @@ def test_what_is_no_run(given_run: Any, message: str) -> None:
 @each_row(
     ("arguments", "message"),
     [
-        pytest.param({"gold": GOLD}, "give the run once, as run= or retrieved=", id="no run"),
-        pytest.param({"gold": GOLD, "run": LISTS, "retrieved": LISTS}, "give the run once, as", id="two runs"),
-        pytest.param(
-            {"gold": GOLD, "run": LISTS[:1]}, "gold has 2 questions, the run 1; give a list for", id="lengths"
-        ),
-        pytest.param({"gold": GOLD, "run": LISTS, "metrics": "recal@5"}, "did you mean 'recall@5'?", id="metric"),
-        pytest.param({"gold": GOLD, "run": LISTS, "k": 0}, "k must be whole numbers from 1 up, not 0", id="k"),
-        pytest.param({"gold": GOLD, "run": LISTS, "k": [1, True]}, "k must be whole numbers", id="k that is true"),
-        pytest.param({"gold": GOLD, "run": LISTS, "match": "id"}, "match is one of chunk, doc, text", id="match"),
-        pytest.param({"gold": GOLD, "run": LISTS, "metrics": "overlap@5"}, "give it as baseline=", id="no baseline"),
-        pytest.param({"gold": ["doc1"], "run": [["doc1"]]}, "query '0': expected a list of ids", id="gold not nested"),
-        pytest.param(
-            {"gold": [["a"]], "run": ["a"]}, "run: query '0': the result is a bare string, 'a'; give a list", id="run"
-        ),
-        pytest.param(
-            {"gold": [["a"]], "run": [{"a": float("nan")}]},
-            "'a' has the score nan; a score is a finite number",
-            id="NaN",
-        ),
-        pytest.param({"gold": [[]], "run": [["a"]]}, "gold: names no relevant document", id="nothing relevant"),
-        pytest.param({"gold": 5, "run": [["a"]]}, "gold: expected a file name, a mapping", id="gold of no kind"),
-        pytest.param({"gold": {"q": ["a"]}, "run": {"r": ["a"]}}, "has none of the 1 gold questions", id="strangers"),
-        pytest.param({"gold": "none.yaml", "run": LISTS}, "none.yaml: no such file", id="no file"),
-        pytest.param(
-            {"gold": GOLD, "run": LISTS, "metrics": "latency"}, "latency reads `latency_ms`, which the run", id="silent"
-        ),
+        ({"gold": GOLD}, "give the run once, as run= or retrieved="),
+        ({"gold": GOLD, "run": LISTS, "retrieved": LISTS}, "give the run once, as"),
+        ({"gold": GOLD, "run": LISTS[:1]}, "gold has 2 questions, the run 1; give a list for"),
+        ({"gold": GOLD, "run": LISTS, "metrics": "recal@5"}, "did you mean 'recall@5'?"),
+        ({"gold": GOLD, "run": LISTS, "k": 0}, "k must be whole numbers from 1 up, not 0"),
+        ({"gold": GOLD, "run": LISTS, "k": [1, True]}, "k must be whole numbers"),
+        ({"gold": GOLD, "run": LISTS, "match": "id"}, "match is one of chunk, doc, text"),
+        ({"gold": GOLD, "run": LISTS, "metrics": "overlap@5"}, "give it as baseline="),
+        ({"gold": ["doc1"], "run": [["doc1"]]}, "query '0': expected a list of ids"),
+        ({"gold": [["a"]], "run": ["a"]}, "run: query '0': the result is a bare string, 'a'; give a list"),
+        ({"gold": [["a"]], "run": [{"a": float("nan")}]}, "'a' has the score nan; a score is a finite number"),
+        ({"gold": [[]], "run": [["a"]]}, "gold: names no relevant document"),
+        ({"gold": 5, "run": [["a"]]}, "gold: expected a file name, a mapping"),
+        ({"gold": {"q": ["a"]}, "run": {"r": ["a"]}}, "has none of the 1 gold questions"),
+        ({"gold": "none.yaml", "run": LISTS}, "none.yaml: no such file"),
+        ({"gold": GOLD, "run": LISTS, "metrics": "latency"}, "latency reads `latency_ms`, which the run"),
     ],
 )
 def test_refused(arguments: dict[str, Any], message: str) -> None:

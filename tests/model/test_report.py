@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests.baselines.accepting import accept_into
 from tests.gate_rows import gate_result
 from tests.report_keys import report_from, with_keys
+from tests.rows import each_row
 
 from rankgate.check import check
 from rankgate.criteria import InputFile
@@ -249,41 +250,31 @@ PLAIN_GATE: dict[str, object] = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "named"),
-    [
-        pytest.param(b"", "", id="empty"),
-        pytest.param(b"{", "", id="cut short"),
-        pytest.param(b"# A comment", "", id="no JSON"),
-        pytest.param(b"[]", "", id="a list"),
-        pytest.param(b"{}", "schema_version", id="some other object"),
-        pytest.param(b'{"schema_version": 2, "verdict": "pass"}', "summary", id="a report without its parts"),
-        pytest.param(
-            json.dumps({"schema_version": 2, "gates": [{**PLAIN_GATE, "reasons": [1]}, 2]}).encode(),
-            "$.reasons[0]",
-            id="reasons that are none",
+    {
+        b"": "",
+        b"{": "",
+        b"# A comment": "",
+        b"[]": "",
+        b"{}": "schema_version",
+        b'{"schema_version": 2, "verdict": "pass"}': "summary",
+        json.dumps({"schema_version": 2, "gates": [{**PLAIN_GATE, "reasons": [1]}, 2]}).encode(): "$.reasons[0]",
+        json.dumps(
+            {"schema_version": 2, "gates": [{**PLAIN_GATE, "reasons": [], "evidence": "hearsay"}]}
+        ).encode(): "`$.evidence`",
+        json.dumps(
+            {"schema_version": 2, "gates": [{**PLAIN_GATE, "reasons": [], "too_small": 3}]}
+        ).encode(): "`$.too_small`",
+        b'{"schema_version": 2, "verdict": "great", "summary": "", "provenance": {"rankgate": "1", "date": ""}}': (
+            "$.verdict"
         ),
-        pytest.param(
-            json.dumps({"schema_version": 2, "gates": [{**PLAIN_GATE, "reasons": [], "evidence": "hearsay"}]}).encode(),
-            "`$.evidence`",
-            id="a key that has the name of a part",
-        ),
-        pytest.param(
-            json.dumps({"schema_version": 2, "gates": [{**PLAIN_GATE, "reasons": [], "too_small": 3}]}).encode(),
-            "`$.too_small`",
-            id="a key of that part",
-        ),
-        pytest.param(
-            b'{"schema_version": 2, "verdict": "great", "summary": "", "provenance": {"rankgate": "1", "date": ""}}',
-            "$.verdict",
-            id="no such verdict",
-        ),
-        pytest.param(b'{"schema_version": 1}', "there is no schema 1", id="a schema that nothing has"),
-        pytest.param(b'{"schema_version": "2"}', "$.schema_version", id="a version in quotes"),
-        pytest.param(b"[" * 100_000, "", id="endless nesting"),
-        pytest.param(b'{"schema_version": 2, "verdict": "\xff"}', "", id="not UTF-8"),
-        pytest.param(b'{"schema_version": 2, "summary": "\\ud800"}', "", id="half a surrogate pair"),
-    ],
+        b'{"schema_version": 1}': "there is no schema 1",
+        b'{"schema_version": "2"}': "$.schema_version",
+        b"[" * 100_000: "",
+        b'{"schema_version": 2, "verdict": "\xff"}': "",
+        b'{"schema_version": 2, "summary": "\\ud800"}': "",
+    }.items(),
 )
 def test_what_is_no_report_or_hostile_is_refused(data: bytes, named: str) -> None:
     with pytest.raises(RankgateError) as caught:

@@ -254,6 +254,9 @@ BAD_GOLD: dict[str, dict[str | bytes, list[str]]] = {
         "queries:\n  - id: q1\n": ["1: expected `samples:` with a list of samples, found {'queries': [{'id': 'q1'}]}"],
         "samples:\n": ["1: samples: expected `samples:` with a list of samples, found None"],
         "owner: us\nsamples: q1\n": ["2: samples: expected `samples:` with a list of samples, found 'q1'"],
+        'samples:\n  - id: "é"\n  - id: "q\x07"\n': [
+            "3: not valid YAML: unacceptable character #x0007: control characters are not allowed"
+        ],
         # Samples that are not mappings.
         "samples:\n  - q1\n  -\n  - 5\n": [
             "2: samples[0]: expected a sample with id and expected_output, found 'q1'",

@@ -89,45 +89,25 @@ def test_claims_stay_in_their_language(tmp_path: Path, form: str, language: str)
 @pytest.mark.parametrize(
     ("metadata", "key", "message"),
     [
-        pytest.param({"claims": "30 days"}, "", "expected a list of claims, found '30 days'", id="no list"),
-        pytest.param({"claims": {"text": "x"}}, "", "expected a list of claims, found {'text': 'x'}", id="one object"),
-        pytest.param({"claims": [""]}, "[0]", "the claim is ''; write one fact in words", id="an empty text"),
-        pytest.param({"claims": ["a", " \n"]}, "[1]", "the claim is ' \\n'; write one fact in words", id="white space"),
-        pytest.param({"claims": ["\u200b…"]}, "[0]", "the claim is '\\u200b…'; write one fact in words", id="no word"),
-        pytest.param({"claims": [30]}, "[0]", "the claim is 30; write one fact in words", id="a number"),
-        pytest.param({"claims": [None]}, "[0]", "the claim is None; write one fact in words", id="null"),
-        pytest.param({"claims": [["a"]]}, "[0]", "the claim is ['a']; write one fact in words", id="a list in it"),
-        pytest.param({"claims": [{"vital": True}]}, "[0]", "the claim is None; write one fact in words", id="no text"),
-        pytest.param(
-            {"claims": [{"text": "a", "Vital": False}]},
-            "[0]",
-            "a claim has text and vital, and no 'Vital'",
-            id="an unknown key",
-        ),
-        pytest.param(
-            {"claims": ["b", {"text": "a", "vital": "no"}]},
-            "[1].vital",
-            "expected true or false, found 'no'",
-            id="vital in words",
-        ),
-        pytest.param(
-            {"claims": [{"text": "a", "vital": None}]},
-            "[0].vital",
-            "expected true or false, found None",
-            id="vital null",
-        ),
-        pytest.param(
-            {"claims": [{"text": "a", "vital": 0}]}, "[0].vital", "expected true or false, found 0", id="vital as 0"
-        ),
-        pytest.param(
+        ({"claims": "30 days"}, "", "expected a list of claims, found '30 days'"),
+        ({"claims": {"text": "x"}}, "", "expected a list of claims, found {'text': 'x'}"),
+        ({"claims": [""]}, "[0]", "the claim is ''; write one fact in words"),
+        ({"claims": ["a", " \n"]}, "[1]", "the claim is ' \\n'; write one fact in words"),
+        ({"claims": ["\u200b…"]}, "[0]", "the claim is '\\u200b…'; write one fact in words"),
+        ({"claims": [30]}, "[0]", "the claim is 30; write one fact in words"),
+        ({"claims": [None]}, "[0]", "the claim is None; write one fact in words"),
+        ({"claims": [["a"]]}, "[0]", "the claim is ['a']; write one fact in words"),
+        ({"claims": [{"vital": True}]}, "[0]", "the claim is None; write one fact in words"),
+        ({"claims": [{"text": "a", "Vital": False}]}, "[0]", "a claim has text and vital, and no 'Vital'"),
+        ({"claims": ["b", {"text": "a", "vital": "no"}]}, "[1].vital", "expected true or false, found 'no'"),
+        ({"claims": [{"text": "a", "vital": None}]}, "[0].vital", "expected true or false, found None"),
+        ({"claims": [{"text": "a", "vital": 0}]}, "[0].vital", "expected true or false, found 0"),
+        (
             {"claims": ["30  days", "x", {"text": " 30 days", "vital": False}]},
             "[2]",
             "the claim '30 days' stands twice; keep one",
-            id="twice, but for white space and what it weighs",
         ),
-        pytest.param(
-            {"claims": ["Cafe\u0301", "Caf\u00e9"]}, "[1]", "the claim 'Café' stands twice; keep one", id="twice by NFC"
-        ),
+        ({"claims": ["Cafe\u0301", "Caf\u00e9"]}, "[1]", "the claim 'Café' stands twice; keep one"),
     ],
 )
 @pytest.mark.parametrize("form", FORMS)

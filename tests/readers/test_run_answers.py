@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from tests.rows import each_row
 
 from rankgate.errors import Problem, RankgateError
 from rankgate.metrics.lines import LineMetric
@@ -177,39 +178,19 @@ def test_without_need_nothing_is_refused(tmp_path: Path, form: str, keys: dict[s
     assert read(tmp_path, line, frozenset(), form) == Ranking("q", ["a", "b"])
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        pytest.param(
-            rb'{"query_id": "q", "topk": ["a"], "answer": "\ud800"}',
-            r"text with half of a surrogate pair (\ud800 and the like); write valid Unicode",
-            id="half of a surrogate pair",
-        ),
-        pytest.param(
-            rb'{"query_id": "q", "topk": ["a"], "citations": ["\udfff"]}',
-            r"text with half of a surrogate pair (\ud800 and the like); write valid Unicode",
-            id="the other half, cited",
-        ),
-        pytest.param(
-            b'{"query_id": "q", "topk": ["a"], "answer": "\xff"}',
-            "not UTF-8 (byte 0xff); save the file as UTF-8",
-            id="not UTF-8",
-        ),
-        pytest.param(
-            b'{"query_id": "q", "topk": ["a"], "answer": "yes", "answer": "no"}',
-            "the key 'answer' stands twice in one object",
-            id="two answers",
-        ),
-        pytest.param(
-            b'{"query_id": "q", "topk": ["a"], "context_texts": {"a": "x", "a": "y"}}',
-            "the key 'a' stands twice in one object",
-            id="two texts of one id",
-        ),
-    ],
+@each_row(
+    ("keys", "message"),
+    {
+        rb'"answer": "\ud800"': r"text with half of a surrogate pair (\ud800 and the like); write valid Unicode",
+        rb'"citations": ["\udfff"]': r"text with half of a surrogate pair (\ud800 and the like); write valid Unicode",
+        b'"answer": "\xff"': "not UTF-8 (byte 0xff); save the file as UTF-8",
+        b'"answer": "yes", "answer": "no"': "the key 'answer' stands twice in one object",
+        b'"context_texts": {"a": "x", "a": "y"}': "the key 'a' stands twice in one object",
+    }.items(),
 )
-def test_broken_text(tmp_path: Path, line: bytes, message: str) -> None:
+def test_broken_text(tmp_path: Path, keys: bytes, message: str) -> None:
     path = tmp_path / "run"
-    path.write_bytes(line + b"\n")
+    path.write_bytes(b'{"query_id": "q", "topk": ["a"], ' + keys + b"}\n")
     with pytest.raises(RankgateError) as caught:
         list(read_run(path.as_posix(), needs=ANSWER).rankings)
     assert caught.value.problems == (Problem(message, path.as_posix(), 1),)

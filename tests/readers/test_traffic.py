@@ -40,45 +40,27 @@ def test_questions_are_read(tmp_path: Path, name: str, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "problem"),
-    [
-        pytest.param("", "t.jsonl: the file is empty", id="empty"),
-        pytest.param("[]", "t.jsonl: has no question; add lines with query_id and question", id="no-question"),
-        pytest.param(
-            '{"query_id": "t1", "question": "a", "count": 0}',
-            "t.jsonl:1: count: expected how often it is asked, a number above 0, found 0",
-            id="count-of-none",
+    {
+        "": "t.jsonl: the file is empty",
+        "[]": "t.jsonl: has no question; add lines with query_id and question",
+        '{"query_id": "t1", "question": "a", "count": 0}': (
+            "t.jsonl:1: count: expected how often it is asked, a number above 0, found 0"
         ),
-        pytest.param(
-            '{"query_id": "t1", "question": "a", "count": "NaN"}',
-            "t.jsonl:1: count: expected how often it is asked, a number above 0, found 'NaN'",
-            id="count-that-is-no-number",
+        '{"query_id": "t1", "question": "a", "count": "NaN"}': (
+            "t.jsonl:1: count: expected how often it is asked, a number above 0, found 'NaN'"
         ),
-        pytest.param(
-            '{"query_id": "t1", "question": "a", "count": true}',
-            "t.jsonl:1: count: expected how often it is asked, a number above 0, found True",
-            id="count-of-true",
+        '{"query_id": "t1", "question": "a", "count": true}': (
+            "t.jsonl:1: count: expected how often it is asked, a number above 0, found True"
         ),
-        pytest.param(
-            '{"query_id": "t1", "query": "a"}',
-            "t.jsonl:1: question: no text; write the question here",
-            id="question-under-another-key",
+        '{"query_id": "t1", "query": "a"}': "t.jsonl:1: question: no text; write the question here",
+        '{"queryid": "t1", "question": "a"}': "t.jsonl:1: query_id: no id; write it here; did you mean 'queryid'?",
+        '{"query_id": "t1", "question": "a"}\n{"query_id": "t1", "question": "b"}': (
+            "t.jsonl:2: query_id: the question 't1' stands twice (first on line 1); keep one, with its count"
         ),
-        pytest.param(
-            '{"queryid": "t1", "question": "a"}',
-            "t.jsonl:1: query_id: no id; write it here; did you mean 'queryid'?",
-            id="id-under-another-key",
+        '{"query_id": "t1", "question": "a", "tags": {"lang": "th"}}': (
+            "t.jsonl:1: tags: expected a list of texts such as lang:th, found {'lang': 'th'}"
         ),
-        pytest.param(
-            '{"query_id": "t1", "question": "a"}\n{"query_id": "t1", "question": "b"}',
-            "t.jsonl:2: query_id: the question 't1' stands twice (first on line 1); keep one, with its count",
-            id="twice",
-        ),
-        pytest.param(
-            '{"query_id": "t1", "question": "a", "tags": {"lang": "th"}}',
-            "t.jsonl:1: tags: expected a list of texts such as lang:th, found {'lang': 'th'}",
-            id="tags-as-a-mapping",
-        ),
-    ],
+    }.items(),
 )
 def test_mistakes_have_their_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, problem: str) -> None:
     monkeypatch.chdir(tmp_path)

@@ -176,62 +176,34 @@ def test_an_empty_document_has_no_line() -> None:
 @pytest.mark.usefixtures("either_loader")
 @pytest.mark.parametrize(
     ("text", "message"),
-    [
-        pytest.param("a: 1\nb: 2\na: 3\n", "file.yaml:3: a: duplicate key, first on line 1", id="duplicate key"),
-        pytest.param(
-            "a:\n  - {b: 1, c: {d: 1, d: 2}}\n",
-            "file.yaml:2: a[0].c.d: duplicate key, first on line 2",
-            id="duplicate key, inside",
-        ),
-        pytest.param("a: 1\n'a': 2\n", "file.yaml:2: a: duplicate key, first on line 1", id="duplicate key, quoted"),
-        pytest.param("1: a\n'1': b\n", "file.yaml:2: 1: duplicate key, first on line 1", id="duplicate key, a number"),
-        pytest.param(
-            "a: 1\na: 2\nb:\n  c: 1\n  c: 2\n  c: 3\n",
-            "file.yaml:2: a: duplicate key, first on line 1\n"
-            "file.yaml:5: b.c: duplicate key, first on line 4\n"
-            "file.yaml:6: b.c: duplicate key, first on line 4",
-            id="all duplicate keys at once",
-        ),
-        pytest.param("a: &x 1\n", "file.yaml:1: anchor &x is not allowed; write the value out", id="anchor"),
-        pytest.param(
-            "a:\n  - &x\n    b: 1\n",
-            "file.yaml:2: anchor &x is not allowed; write the value out",
-            id="anchor on a mapping",
-        ),
-        pytest.param("&x a: 1\n", "file.yaml:1: anchor &x is not allowed; write the value out", id="anchor on a key"),
-        pytest.param("a: 1\nb: *x\n", "file.yaml:2: alias *x is not allowed; write the value out", id="alias"),
-        pytest.param(
-            "a: 1\n*x : 2\n", "file.yaml:2: alias *x is not allowed; write the value out", id="alias as a key"
-        ),
-        pytest.param(
-            "a: !!int '5'\n", "file.yaml:1: tag 'tag:yaml.org,2002:int' is not allowed; write a plain value", id="tag"
-        ),
-        pytest.param(
-            "a: !own 5\n", "file.yaml:1: tag '!own' is not allowed; write a plain value", id="tag of one's own"
-        ),
-        pytest.param("a: ! 5\n", "file.yaml:1: tag '!' is not allowed; write a plain value", id="tag without a name"),
-        pytest.param(
-            "a: !!set {b}\n",
-            "file.yaml:1: tag 'tag:yaml.org,2002:set' is not allowed; write a plain value",
-            id="tag on braces",
-        ),
-        pytest.param(
-            "a: 1\n---\nb: 2\n", "file.yaml:2: a second YAML document starts here; keep one", id="second document"
-        ),
-        pytest.param(
-            "a:\n\t- b\n",
-            "file.yaml:2: not valid YAML: a tab, where only spaces may indent; replace it by spaces",
-            id="a tab",
-        ),
-        pytest.param("a: 1\n? [b, c]\n: 2\n", "file.yaml:2: a key must be plain text", id="a list as a key"),
-        pytest.param("a: 1\n{b: 1}: 2\n", "file.yaml:2: a key must be plain text", id="a mapping as a key"),
-        pytest.param("\n" + "[" * 51 + "]" * 51, "file.yaml:2: nested deeper than 50 levels", id="51 levels"),
-    ],
+    {
+        "a: 1\nb: 2\na: 3\n": "3: a: duplicate key, first on line 1",
+        "a:\n  - {b: 1, c: {d: 1, d: 2}}\n": "2: a[0].c.d: duplicate key, first on line 2",
+        "a: 1\n'a': 2\n": "2: a: duplicate key, first on line 1",
+        "1: a\n'1': b\n": "2: 1: duplicate key, first on line 1",
+        "a: 1\na: 2\nb:\n  c: 1\n  c: 2\n  c: 3\n": "2: a: duplicate key, first on line 1\n"
+        "5: b.c: duplicate key, first on line 4\n"
+        "6: b.c: duplicate key, first on line 4",
+        "a: &x 1\n": "1: anchor &x is not allowed; write the value out",
+        "a:\n  - &x\n    b: 1\n": "2: anchor &x is not allowed; write the value out",
+        "&x a: 1\n": "1: anchor &x is not allowed; write the value out",
+        "a: 1\nb: *x\n": "2: alias *x is not allowed; write the value out",
+        "a: 1\n*x : 2\n": "2: alias *x is not allowed; write the value out",
+        "a: !!int '5'\n": "1: tag 'tag:yaml.org,2002:int' is not allowed; write a plain value",
+        "a: !own 5\n": "1: tag '!own' is not allowed; write a plain value",
+        "a: ! 5\n": "1: tag '!' is not allowed; write a plain value",
+        "a: !!set {b}\n": "1: tag 'tag:yaml.org,2002:set' is not allowed; write a plain value",
+        "a: 1\n---\nb: 2\n": "2: a second YAML document starts here; keep one",
+        "a:\n\t- b\n": "2: not valid YAML: a tab, where only spaces may indent; replace it by spaces",
+        "a: 1\n? [b, c]\n: 2\n": "2: a key must be plain text",
+        "a: 1\n{b: 1}: 2\n": "2: a key must be plain text",
+        "\n" + "[" * 51 + "]" * 51: "2: nested deeper than 50 levels",
+    }.items(),
 )
 def test_refused(text: str, message: str) -> None:
     with pytest.raises(RankgateError) as caught:
         load_yaml(text, "file.yaml")
-    assert str(caught.value) == message
+    assert str(caught.value).replace("file.yaml:", "") == message
 
 
 @pytest.mark.usefixtures("either_loader")
