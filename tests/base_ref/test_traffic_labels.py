@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
-from tests.gate_rows import changed, gate_result
+from tests.gate_rows import changed
+from tests.renderers.reports import RECALL
 from tests.report_keys import report_from
 
 from rankgate.base_ref.worst import worst_of
@@ -12,17 +13,13 @@ from rankgate.model.base_ref import BaseSide
 from rankgate.model.gate_result import GateResult
 from rankgate.model.report import Provenance, Report
 from rankgate.model.traffic import Traffic
-from rankgate.model.values import Direction, EvidenceState, Reason, ReasonKind, Unit, Verdict
+from rankgate.model.values import EvidenceState, Reason, ReasonKind, Verdict
 
 ABOUT = BaseSide(ref="main", sha="1a2b3c4", head_verdict=Verdict.PASS)
-MEASURED = gate_result(
+MEASURED = changed(
+    RECALL,
     name="precision@5",
     metric="precision@5 over traffic",
-    meaning="",
-    unit=Unit.SHARE,
-    direction=Direction.HIGHER,
-    segment=None,
-    severity="error",
     value=None,
     ci=None,
     threshold=None,
@@ -30,13 +27,10 @@ MEASURED = gate_result(
     paired_value=None,
     delta=0.01,
     delta_ci=(-0.01, 0.03),
-    regression_max=0.03,
-    evidence_state=EvidenceState.CLEAR,
     verdict=Verdict.PASS,
     reasons=[Reason(ReasonKind.TRAFFIC, state=EvidenceState.CLEAR, count=40, among=40)],
     n=500,
     n_pairs=0,
-    line=7,
 )
 UNLABELLED = changed(
     MEASURED,

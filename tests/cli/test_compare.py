@@ -79,11 +79,6 @@ def test_the_other_way_round_has_the_opposite_sign(capsys: Capture) -> None:
     assert back["ci"] == pytest.approx([-bound for bound in reversed(there["ci"])])
 
 
-def test_a_run_compared_with_itself_has_not_changed(capsys: Capture) -> None:
-    for entry in compared(capsys, "before.jsonl", "before.jsonl", "--metrics", "recall@1,mrr,map")["metrics"].values():
-        assert (entry["delta"], entry["ci"], entry["better"], entry["worse"]) == (0.0, [0.0, 0.0], 0, 0)
-
-
 def test_queries_that_one_run_lacks_are_counted(project: Path, capsys: Capture) -> None:
     (project / "gold.jsonl").write_text("".join(f'{{"id": "q{n}", "expected_output": ["a"]}}\n' for n in range(200)))
     (project / "before.jsonl").write_text(run_of(**{f"q{n}": 1 + n % 7 for n in range(200)}))
@@ -91,14 +86,6 @@ def test_queries_that_one_run_lacks_are_counted(project: Path, capsys: Capture) 
     metrics = ["--metrics", "recall@3,mrr,overlap@3,rbo"]
     found = compared(capsys, "before.jsonl", "after.jsonl", *metrics)
     assert found["queries"] == {"total": 200, "missing_a": 0, "missing_b": 10}
-
-
-def test_lower_is_better_for_latency(project: Path, capsys: Capture) -> None:
-    line = '{"query_id": "q1", "topk": [{"chunk_id": "a"}], "latency_ms": {"retrieve": %d}}\n'
-    (project / "slow.jsonl").write_text(line % 50, encoding="utf-8")
-    (project / "fast.jsonl").write_text(line % 30, encoding="utf-8")
-    found = compared(capsys, "slow.jsonl", "fast.jsonl", "--metrics", "latency")["metrics"]["latency"]
-    assert (found["a"], found["b"], found["delta"], found["better"], found["worse"]) == (50.0, 30.0, -20.0, 1, 0)
 
 
 def test_either_side_may_be_a_baseline_directory(capsys: Capture) -> None:
@@ -150,37 +137,22 @@ def test_the_gold_set_can_come_from_the_criteria(project: Path, capsys: Capture)
         pytest.param(
             ["before.jsonl", "after.jsonl"], "no gold named; give the gold set with --gold FILE", id="no gold"
         ),
-        pytest.param(["before.jsonl", "absent.jsonl", *GOLD_FLAG], "absent.jsonl: no such file", id="absent"),
         pytest.param(
             ["absent", "after.jsonl", *GOLD_FLAG], "absent: no such file or baseline directory", id="absent directory"
         ),
         pytest.param(["-", "-", *GOLD_FLAG], "only one input can be read from standard input (-)", id="stdin twice"),
-        pytest.param(["-", "after.jsonl", "--gold", "-"], "only one input can be read from standard", id="stdin, gold"),
         pytest.param(
             ["before.jsonl", "after.jsonl", *GOLD_FLAG, "--metrics", "recal"],
             "--metrics: unknown metric 'recal'; did you mean 'recall'?",
             id="metric",
         ),
-        pytest.param(
-            ["before.jsonl", "others.jsonl", *GOLD_FLAG],
-            "others.jsonl: the run has none of the 4 gold questions",
-            id="other questions",
-        ),
     ],
 )
 def test_what_cannot_be_compared_is_an_error(project: Path, capsys: Capture, words: list[str], message: str) -> None:
-    (project / "others.jsonl").write_text(run_of(z=1), encoding="utf-8")
     assert main(["compare", *words]) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith(f"error: {message}")
-
-
-def test_json_counts_the_queries_that_a_run_lacks(project: Path, capsys: Capture) -> None:
-    (project / "short.jsonl").write_text(run_of(q1=1, q2=1), encoding="utf-8")
-    assert main(["compare", "before.jsonl", "short.jsonl", *GOLD_FLAG, "--format", "json"]) == 0
-    queries = json.loads(capsys.readouterr().out)["queries"]
-    assert (queries["missing_a"], queries["missing_b"]) == (0, queries["total"] - 2)
 
 
 @pytest.mark.parametrize("command", [["compare"], ["gold", "pool"]])
@@ -298,14 +270,6 @@ def test_another_suffix_is_refused_with_what_is_possible(name: str, project: Pat
     assert said.out == ""
     assert "name a file.html, or print numbers with --format json" in said.err
     assert not (project / "out.json").exists()
-
-
-def test_the_page_is_written_over_no_input(capsys: Capture, project: Path) -> None:
-    (project / "a.html").write_text(BEFORE, encoding="utf-8")
-    words = ["a.html", "after.jsonl", *GOLD_FLAG, "-o", "a.html"]
-    assert main(["compare", *words]) == 2
-    assert "a.html" in capsys.readouterr().err
-    assert (project / "a.html").read_text(encoding="utf-8") == BEFORE
 
 
 def test_several_candidates_stand_in_one_table(capsys: Capture) -> None:

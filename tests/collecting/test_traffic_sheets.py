@@ -20,6 +20,8 @@ from rankgate.errors import Problem
 from rankgate.model.traffic_lists import TrafficLabel, TrafficPair, TrafficQuestion, TrafficSheet
 from rankgate.readers.base import ProblemLog
 
+pytestmark = pytest.mark.usefixtures("in_an_empty_directory")
+
 SHEET = TrafficSheet(run="0123456789abcdef", baseline="fedcba9876543210", n=40)
 
 
@@ -36,11 +38,6 @@ def read(text: str, name: str = "ana.csv", pairs: list[TrafficPair] | None = Non
     log = ProblemLog()
     Path(name).write_text(text, encoding="utf-8")
     return read_sheet(name, log, pairs or []), log.problems
-
-
-@pytest.fixture(autouse=True)
-def in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def test_documents_stand_in_an_order_that_does_not_tell_whose_they_are() -> None:

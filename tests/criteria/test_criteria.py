@@ -17,12 +17,9 @@ from rankgate.metrics.matching import By, Matching
 from rankgate.metrics.names import parse_metric
 from rankgate.model.values import Direction, Evidence
 
+pytestmark = pytest.mark.usefixtures("in_an_empty_directory")
+
 NAME = "ship-criteria.yaml"
-
-
-@pytest.fixture(autouse=True)
-def in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def load(text: str, name: str = NAME) -> Criteria:

@@ -13,13 +13,10 @@ from rankgate.metrics.scored_run import of_gold
 from rankgate.model.values import Gold, Ranking, RunField, Sample
 from rankgate.readers.formats import read_run
 
+pytestmark = pytest.mark.usefixtures("in_an_empty_directory")
+
 OWN = Matching(exclude_query_id=True)
 ASKED = Gold(name="gold.jsonl", format="jsonl", samples={"q": Sample(query_id="q", gains={"a": 1.0})})
-
-
-@pytest.fixture(autouse=True)
-def in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def read(line: dict[str, Any], how: Matching, needs: frozenset[RunField] = frozenset()) -> tuple[Ranking, Ranking]:

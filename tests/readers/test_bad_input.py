@@ -21,13 +21,9 @@ from rankgate.readers.formats import read_gold, read_run
 from rankgate.readers.gzipped import MAX_EXPANSION
 from rankgate.readers.source import open_source
 
+pytestmark = pytest.mark.usefixtures("in_an_empty_directory")
+
 TIMES = frozenset({RunField.LATENCY})
-
-
-@pytest.fixture(autouse=True)
-def in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Messages name files as they were given: here without a directory."""
-    monkeypatch.chdir(tmp_path)
 
 
 def write(name: str, content: str | bytes) -> str:

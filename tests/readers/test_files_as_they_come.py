@@ -12,17 +12,14 @@ from rankgate.readers.field_map import FieldMap
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.readers.scores import read_scores
 
+pytestmark = pytest.mark.usefixtures("in_an_empty_directory")
+
 ROWS: list[dict[str, Any]] = [
     {"query_id": "q", "doc_id": "b", "score": 0.5},
     {"query_id": "p", "doc_id": "a", "score": 0.5},
     {"query_id": "q", "doc_id": "a", "score": 0.9},
 ]
 IN_ORDER = {"q": ["a", "b"], "p": ["a"]}
-
-
-@pytest.fixture(autouse=True)
-def in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def json_lines(entries: list[Any]) -> str:

@@ -17,6 +17,8 @@ import rankgate
 from rankgate.errors import RankgateError
 from rankgate.readers.formats import read_gold, read_run, split_format
 
+pytestmark = pytest.mark.usefixtures("in_an_empty_directory")
+
 PACKAGE = Path(rankgate.__file__).resolve().parents[1]
 
 YAML = "samples:\n  - id: q\n    expected_output: [a]\n"
@@ -49,11 +51,6 @@ RUNS = {
     "msmarco": "q\ta\t1\n",
     "csv": "qid,docid,score\nq,a,0.5\n",
 }
-
-
-@pytest.fixture(autouse=True)
-def in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def gold(content: str | bytes, form: str | None = None) -> tuple[str, dict[str, list[str]]]:

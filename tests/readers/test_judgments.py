@@ -18,12 +18,9 @@ from rankgate.readers.field_map import FieldMap
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.readers.untrusted import refuse_large_gold
 
+pytestmark = pytest.mark.usefixtures("in_an_empty_directory")
+
 Gains = dict[str, dict[str, float]]
-
-
-@pytest.fixture(autouse=True)
-def in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def samples(content: str, fields: FieldMap | None = None, form: str | None = None) -> dict[str, Sample]:

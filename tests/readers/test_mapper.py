@@ -21,14 +21,11 @@ from rankgate.readers.formats import read_run
 from rankgate.readers.mapping import MISSING, look_up, names_of
 from rankgate.readers.strict_lines import ANSWER_KEYS
 
+pytestmark = pytest.mark.usefixtures("in_an_empty_directory")
+
 EVERYTHING = frozenset(RunField) - {RunField.TRAFFIC}
 LISTS = FieldMap(query_id="qid", items="results", chunk_id="docId", score="relevance")
 ROWS = FieldMap(query_id="qid", chunk_id="docId", score="relevance")
-
-
-@pytest.fixture(autouse=True)
-def in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def rankings(

@@ -20,14 +20,12 @@ from rankgate.readers.formats import read_gold, read_run
 from rankgate.readers.parquet import opened
 from rankgate.readers.source import open_source
 
-pytestmark = pytest.mark.skipif(find_spec("duckdb") is None, reason="needs duckdb")
+pytestmark = [
+    pytest.mark.usefixtures("in_an_empty_directory"),
+    pytest.mark.skipif(find_spec("duckdb") is None, reason="needs duckdb"),
+]
 PACKAGE = Path(rankgate.__file__).resolve().parents[1]
 EVERYTHING = frozenset(RunField) - {RunField.TRAFFIC}
-
-
-@pytest.fixture(autouse=True)
-def in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def write(query: str, name: str = "run.parquet") -> str:

@@ -9,10 +9,7 @@ import pytest
 from rankgate.errors import RankgateError
 from rankgate.readers.formats import read_gold
 
-
-@pytest.fixture(autouse=True)
-def in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("in_an_empty_directory")
 
 
 def gold(content: str | bytes, form: str | None = None) -> tuple[str, dict[str, dict[str, float]]]:

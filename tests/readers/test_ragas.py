@@ -13,6 +13,8 @@ from rankgate.errors import RankgateError
 from rankgate.model.values import Ranking, RunField, Sample
 from rankgate.readers.formats import read_gold, read_run
 
+pytestmark = pytest.mark.usefixtures("in_an_empty_directory")
+
 # What `EvaluationDataset.to_jsonl` of ragas 0.4.3 writes: keys that are None are left out.
 TO_JSONL = """\
 {"user_input": "What is the refund window?", "retrieved_contexts": ["Shipping…", "30 days"], "reference_contexts": \
@@ -41,11 +43,6 @@ INSTEAD = (
     'to_jsonl(path) or to_pandas().to_json(path, orient="records", lines=True)'
 )
 TEXTS = frozenset({RunField.TEXTS})
-
-
-@pytest.fixture(autouse=True)
-def in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def gold(content: str, form: str | None = None) -> list[Sample]:

@@ -13,12 +13,10 @@ from rankgate.readers.formats import read_run
 from rankgate.readers.untrusted import read_untrusted_run
 
 fsspec = pytest.importorskip("fsspec")
-pytestmark = pytest.mark.skipif(find_spec("duckdb") is None, reason="needs duckdb")
-
-
-@pytest.fixture(autouse=True)
-def in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = [
+    pytest.mark.usefixtures("in_an_empty_directory"),
+    pytest.mark.skipif(find_spec("duckdb") is None, reason="needs duckdb"),
+]
 
 
 def write(name: str, *rows: str) -> None:

@@ -12,10 +12,7 @@ from tests.rows import each_row
 from rankgate.errors import RankgateError
 from rankgate.readers.formats import read_gold, read_run
 
-
-@pytest.fixture(autouse=True)
-def in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("in_an_empty_directory")
 
 
 def write(value: Any) -> None:

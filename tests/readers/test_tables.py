@@ -14,12 +14,9 @@ from rankgate.errors import RankgateError
 from rankgate.model.values import Details, Item, Ranking, RunField
 from rankgate.readers.formats import read_run
 
+pytestmark = pytest.mark.usefixtures("in_an_empty_directory")
+
 EVERYTHING = frozenset(RunField) - {RunField.TRAFFIC}
-
-
-@pytest.fixture(autouse=True)
-def in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def rankings(

@@ -11,15 +11,12 @@ from rankgate.model.values import Ranking
 from rankgate.readers.field_map import FieldMap
 from rankgate.readers.formats import read_run
 
+pytestmark = pytest.mark.usefixtures("in_an_empty_directory")
+
 TREC = "q1 Q0 a 1 .9 s1\nq1 Q0 x 2 .8 s1\nq2 Q0 b 1 .9 s1\nq1 Q0 y 1 19 s2\nq2 Q0 w 1 19 s2\n"
 TOGETHER = "q1 Q0 a 1 .9 s1\nq1 Q0 y 1 19 s2\nq2 Q0 b 1 .9 s1\n"
 LINES = [{"q": "q1", "d": "a", "s": 0.9, "model": "m1"}, {"q": "q1", "d": "y", "s": 19, "model": "m2"}]
 MAP = FieldMap(query_id="q", chunk_id="d", score="s")
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def read(content: str, fields: FieldMap | None = None, name: str = "run") -> list[Ranking]:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.gate_rows import changed, gate_result
-from tests.renderers.reports import ABSENT, LOW
+from tests.gate_rows import changed
+from tests.renderers.reports import ABSENT, LOW, RECALL
 from tests.scenario_calls import CHECKS, inputs_of, report_of
 
 from rankgate.errors import Problem
@@ -16,17 +16,14 @@ from rankgate.model.gate_result import GateResult
 from rankgate.model.reasons import sentences
 from rankgate.model.report import Provenance, Report
 from rankgate.model.report_text import decode_report
-from rankgate.model.values import Direction, EvidenceState, Ruling, Unit, Verdict
+from rankgate.model.values import Ruling, Unit, Verdict
 from rankgate.renderers.findings import path_in_repository, render_github
 
-GATE = gate_result(
+GATE = changed(
+    RECALL,
     name="retrieval_mrr",
     metric="mrr",
-    meaning="how high the first relevant document stands",
     unit=Unit.SCORE,
-    direction=Direction.HIGHER,
-    segment=None,
-    severity="error",
     value=0.5,
     ci=None,
     threshold=0.6,
@@ -35,12 +32,8 @@ GATE = gate_result(
     delta=None,
     delta_ci=None,
     regression_max=None,
-    evidence_state=EvidenceState.CLEAR,
-    verdict=Verdict.FAIL,
     reasons=[LOW],
-    n=40,
     n_pairs=0,
-    line=2,
 )
 WARNS = changed(GATE, name="map", metric="map", verdict=Verdict.WARN, reasons=[LOW], line=7)
 PASSES = changed(GATE, verdict=Verdict.PASS, value=0.7, reasons=[replace(LOW, ruling=Ruling.HOLDS)])
