@@ -7,7 +7,7 @@ import pytest
 from rankgate.criteria import load_criteria
 from rankgate.criteria.model import parse_criteria
 from rankgate.errors import RankgateError
-from rankgate.gates.warnings import rubric_facts
+from rankgate.gates.warnings import UnusedRubric, rubric_facts
 
 JUDGE = {"endpoint": "http://localhost:1/v1", "model": "m-2026-01-01"}
 
@@ -41,4 +41,4 @@ def test_a_rubric_without_a_gate_is_named(tmp_path: Path) -> None:
         "gates: [{name: rubric(a), regression_max: 0.1}]\n"
         'judge: {endpoint: "http://localhost:1/v1", model: m-2026-01-01, rubrics: {a: One., b: Two.}}\n'
     )
-    assert rubric_facts(load_criteria(str(path))) == ["judge.rubrics: no gate is on rubric(b)"]
+    assert rubric_facts(load_criteria(str(path))) == [UnusedRubric("b")]

@@ -23,14 +23,16 @@ from rankgate.gates.sights import (
     small_parts,
 )
 from rankgate.gates.trust import without_labels
-from rankgate.gates.warnings import gate_facts, gold_facts, run_facts, unseen_facts
+from rankgate.gates.warnings import InputFact, gate_facts, gold_facts, run_facts, unseen_facts
 from rankgate.metrics.answers import SPREADS
 from rankgate.metrics.matching import By, Matching
 from rankgate.metrics.names import parse_metric
 from rankgate.model.answers import Advisory, AnswerFlaw
 from rankgate.model.scores import Scores
 from rankgate.model.values import Details, Evidence, Gold, Item, Ranking, Sample
-from rankgate.renderers.sights import WORDED, fact_text
+from rankgate.renderers import sights, warnings
+from rankgate.renderers.sights import fact_text
+from rankgate.renderers.warnings import finding_text
 
 
 def sample(query_id: str, *relevant: str, **known: object) -> Sample:
@@ -97,7 +99,7 @@ SOUND = gold_of(sample("q1", "a", question="one"), sample("q2", "b", question="t
     ],
 )
 def test_facts_of_a_gold_set(gold: Gold, facts: list[str]) -> None:
-    assert gold_facts(gold) == facts
+    assert said(gold_facts(gold)) == facts
 
 
 ANSWERS = [Ranking("q1", ["a"]), Ranking("q2", ["b"]), Ranking("q3", ["x"])]
@@ -146,7 +148,7 @@ ANSWERS = [Ranking("q1", ["a"]), Ranking("q2", ["b"]), Ranking("q3", ["x"])]
     ],
 )
 def test_facts_of_a_run(rankings: list[Ranking], facts: list[str]) -> None:
-    assert run_facts(SOUND, rankings, name="the run") == facts
+    assert said(run_facts(SOUND, rankings)) == facts
 
 
 @pytest.mark.parametrize(
@@ -165,7 +167,7 @@ def test_facts_of_a_run(rankings: list[Ranking], facts: list[str]) -> None:
     ],
 )
 def test_relevant_ids_that_no_ranking_holds(runs: list[list[Ranking]], facts: list[str]) -> None:
-    assert unseen_facts(SOUND, runs, Matching()) == facts
+    assert said(unseen_facts(SOUND, runs, Matching())) == facts
 
 
 @pytest.mark.parametrize(
@@ -272,15 +274,16 @@ LONG = [Ranking("q1", [f"x{number}" for number in range(50)])]
 def test_what_is_impossible_for_a_gate(
     criteria: Criteria, gold: Gold, rankings: list[Ranking], facts: list[str]
 ) -> None:
-    assert gate_facts(criteria, gold, rankings) == facts
+    assert said(gate_facts(criteria, gold, rankings)) == facts
 
 
-def said(facts: Sequence[SightFact]) -> list[str]:
-    return [fact_text(fact) for fact in facts]
+def said(facts: Sequence[InputFact | SightFact]) -> list[str]:
+    return [finding_text(fact) for fact in facts]
 
 
 def test_every_fact_has_its_sentence() -> None:
-    assert set(get_args(SightFact)) == set(WORDED)
+    assert set(get_args(SightFact)) == set(sights.WORDED)
+    assert set(get_args(InputFact)) == set(warnings.WORDED)
 
 
 def power_of(gold: Gold, *gates: str, **known: object) -> list[str]:

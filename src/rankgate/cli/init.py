@@ -57,7 +57,7 @@ from rankgate.model.wording import count_text
 from rankgate.readers.field_map import FieldMap
 from rankgate.readers.gold_columns import fields_of
 from rankgate.readers.source import STDIN
-from rankgate.renderers.sights import fact_text, sight_text
+from rankgate.renderers import sights, warnings
 
 CRITERIA = "ship-criteria.yaml"
 # As the pages of the docs name what `check -o` writes.
@@ -255,7 +255,7 @@ def _write_criteria(
     write_atomic(to, text)
     print(f"wrote {redacted(to)}: {text.count('  - name:')} gates over {count_text(len(samples), 'question')}")
     if sees[0] is not None:
-        print(f"{metrics[0].name}: {sight_text(Sight(gates[0], sees[0]))}")
+        print(f"{metrics[0].name}: {sights.sight_text(Sight(gates[0], sees[0]))}")
     _say_segments(start, to, gold)
     return start
 
@@ -293,7 +293,7 @@ def _say_segments(start: Start, to: str, gold: Gold) -> None:
     if start.tags:
         tags = ", ".join(f"{shown(tag)} ({count} values)" for tag, count in start.tags.items())
         blind = small_parts(load_criteria(to), gold)
-        print(f"gated by segments, too: {tags}{f'; {fact_text(blind)}' if blind else ''}")
+        print(f"gated by segments, too: {tags}{f'; {sights.fact_text(blind)}' if blind else ''}")
     if small := small_segments(gold, start.tags):
         named = ", ".join(f"{shown(name)} ({count})" for name, count in small[:MAX_SMALL])
         more = f" and {len(small) - MAX_SMALL} more" if small[MAX_SMALL:] else ""
@@ -302,7 +302,7 @@ def _say_segments(start: Start, to: str, gold: Gold) -> None:
     if others:
         print(f"tags without a gate of segments: {', '.join(others)}")
     for fact in reading_facts(gold):
-        print(fact)
+        print(warnings.finding_text(fact))
 
 
 def _data_folder(gold: str, to: str) -> Path:

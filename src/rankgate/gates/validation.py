@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -15,7 +15,7 @@ from rankgate.criteria.runs import AcceptedRun, RunFile, deepest_cutoff
 from rankgate.criteria.traffic import traffic_files
 from rankgate.criteria.waivers import Waivers, entry
 from rankgate.diagnosis.stale_gold import refuse_stale, with_foreign
-from rankgate.errors import Problem, RankgateError, shown
+from rankgate.errors import Problem, RankgateError
 from rankgate.gates import sights
 from rankgate.gates import warnings as facts
 from rankgate.gates.apply_waivers import waivable
@@ -26,13 +26,10 @@ from rankgate.metrics.plan import Plan, require_fields, require_gold_queries
 from rankgate.metrics.scored_baseline import as_baseline
 from rankgate.metrics.scoring import ids_of, score
 from rankgate.model.gate_result import GateResult
-from rankgate.model.loss_words import code_text
 from rankgate.model.question_text import answers_question
 from rankgate.model.reasons import problems_of
 from rankgate.model.scores import Scores
-from rankgate.model.traffic_words import repeated_facts
 from rankgate.model.values import Gold, Ranking, RunField
-from rankgate.model.wording import count_text, tokens_text
 from rankgate.readers.base import Run, RunSource
 from rankgate.readers.formats import read_gold
 
@@ -41,7 +38,7 @@ if TYPE_CHECKING:
     from rankgate.judge.runs import RunVerdicts
 
 T = TypeVar("T")
-Fact = str | sights.SightFact
+Fact = facts.InputFact | sights.SightFact
 Lists = list[Ranking]
 MAX_PROBLEMS = 1000
 
@@ -108,14 +105,14 @@ def validate(inputs: Inputs) -> Findings:
         _attempt(problems, refuse_misfits, criteria, gold)
         covered = accepted.covered(gold, plan) if accepted else None
         _attempt(problems, refuse_lacking, criteria, len(gold.samples), covered)
-    noted: list[Fact] = [*_unrecorded(to_record)]
+    noted: list[Fact] = [facts.NotRecorded(to_record)] if to_record else []
     if gold:
         noted += facts.gold_facts(gold)
-        noted += facts.run_facts(gold, rankings, name="the run", scored=scored) if rankings is not None else []
+        noted += facts.run_facts(gold, rankings, scored) if rankings is not None else []
         noted += facts.unseen_facts(gold, [each for each in (rankings, lists) if each], plan.how)
         noted += facts.gate_facts(criteria, gold, rankings or []) if criteria else []
     if criteria and opened_run and (code := code_of(opened_run.provenance, {}, inputs, criteria)):
-        noted.append(f"{code_text(code, str)}; `rankgate check --record` records it again")
+        noted.append(facts.OldRun(code))
     if criteria:
         noted += [*facts.rubric_facts(criteria), *_inputs_facts(problems, criteria, gold)]
     results: list[GateResult] = []
@@ -126,19 +123,13 @@ def validate(inputs: Inputs) -> Findings:
         problems += _alone(criteria, results) if criteria else []
     if criteria and gold:
         noted += [*sights.power_facts(criteria, gold, results), *sights.proof_facts(criteria, gold)]
-    noted += _never_waived(results)
+    noted += [facts.NotWaivable(each.name) for each in results if each.decision.hard_check_failed]
     valid = waivers if waivers and waivers.entries else None
     read = {"criteria": criteria, "gold": gold, "run": rankings, "baseline": accepted, "waivers": valid}
     entries = [entry(result, inputs.date) for result in results if not _covered(result, waivers, inputs.date)]
     notes = _judging(problems, criteria, gold, rankings, results, inputs.date) if criteria and gold else []
     notes += sights.sight_facts(criteria, gold, results) if criteria and gold else []
     return Findings(problems, noted, [name for name, value in read.items() if value is not None], entries, notes)
-
-
-def _unrecorded(run: str | None) -> Iterator[str]:
-    """What to do where the criteria name a run that is not there yet."""
-    if run:
-        yield f"{run} is not recorded yet: `rankgate check --record` records and judges it"
 
 
 def _sources(
@@ -180,11 +171,12 @@ def _verdicts(
     return _attempt(problems, run_verdicts, inputs, criteria, gold, plan, accepted)
 
 
-def _inputs_facts(problems: list[Problem], criteria: Criteria, gold: Gold | None) -> list[str]:
+def _inputs_facts(problems: list[Problem], criteria: Criteria, gold: Gold | None) -> list[facts.InputFact]:
     """What the criteria do not name, and what of the traffic the gold set has already."""
     files = _attempt(problems, traffic_files, criteria)
+    in_gold = repeated(files.questions, gold) if files and gold else []
     unnamed = facts.input_facts(criteria, missing_inputs(criteria))
-    return [*unnamed, *(repeated_facts(repeated(files.questions, gold)) if files and gold else [])]
+    return [*unnamed, facts.TrafficInGold(tuple(in_gold))] if in_gold else unnamed
 
 
 def _judging(
@@ -207,15 +199,7 @@ def _judging(
     calls, limits = judging.every_call, block.budget
     used = {"calls": (calls, limits.calls), "tokens": (judging.tokens, limits.tokens)}
     over = [name for name, (count, most) in used.items() if most is not None and count > most]
-    more = f", more than `judge.budget.{over[0]}` allows" if over else ""
-    cost = f"{count_text(calls, 'call')}, about {tokens_text(round(judging.tokens, 2 - len(str(judging.tokens))))}"
-    return [f"to judge all {count_text(judging.answers, 'answer')} of the run takes {cost}{more}", *seen]
-
-
-def _never_waived(results: list[GateResult]) -> list[str]:
-    """Gates for which no waiver is printed, since none would count."""
-    failing = [each for each in results if each.decision.hard_check_failed]
-    return [f"gate {shown(each.name)} fails for single questions, which no waiver covers" for each in failing]
+    return [facts.JudgingCost(judging.answers, calls, judging.tokens, over[0] if over else None), *seen]
 
 
 def _alone(criteria: Criteria, results: list[GateResult]) -> list[Problem]:

@@ -1,99 +1,285 @@
 """Suspicious facts of criteria, gold and run together: nothing wrong by itself, each worth a look.
 
-Pure: takes what was read, returns sentences. Text from the inputs appears only as quoted, escaped examples.
+Pure: takes what was read, returns values; `renderers/warnings.py` has their sentences.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from shlex import quote
+from dataclasses import dataclass
 
 from rankgate.criteria import Criteria, Gate
-from rankgate.errors import redacted, shown
 from rankgate.gates.trust import without_labels
 from rankgate.metrics.answers import AnsweredRate, JudgedMetric, Rubric
-from rankgate.metrics.base import Cutoff
+from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.estimates import best_possible
 from rankgate.metrics.matching import By, Matching, parents
-from rankgate.model.answers import Advisory, VerdictKind, has_labels
-from rankgate.model.judge_words import advisory_text
+from rankgate.model.answers import Advisory, GateJudge, VerdictKind, has_labels
+from rankgate.model.conclusion import OtherCode
 from rankgate.model.values import TOLERANCE, Direction, Gold, Ranking, Sample
-from rankgate.model.wording import count_text, telling_decimals, value_text
 from rankgate.readers.field_map import named
 from rankgate.readers.gold_columns import ANSWERS, ROW_NUMBERS
 
-MAX_NAMED, MAX_UNREAD = 3, 6
+
+@dataclass(frozen=True)
+class NothingRelevant:
+    """Samples that judge no document relevant and do not say that there is none."""
+
+    ids: tuple[str, ...]
 
 
-def gold_facts(gold: Gold) -> list[str]:
+@dataclass(frozen=True)
+class RepeatedQuestions:
+    """Groups of ids whose questions have one text."""
+
+    groups: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class UnnamedInputs:
+    """What criteria with a retriever do not name: by key the file that the other commands write."""
+
+    criteria: str
+    missing: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class SplitCells:
+    """A column whose cells were split into several documents at a sign."""
+
+    column: str
+    sign: str
+
+
+@dataclass(frozen=True)
+class UnreadColumns:
+    """Columns of the gold set's file that are not read, and by name those with too many values for segments.
+
+    `part` is one by which parts of the questions could be gated, by a map of the `columns` that are read; empty where
+    there is none.
+    """
+
+    gold: str
+    unread: tuple[str, ...]
+    crowded: Mapping[str, int]
+    columns: Mapping[str, str]
+    part: str
+
+
+@dataclass(frozen=True)
+class AbsentQuestions:
+    """Questions of the gold set without a line in the run."""
+
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class UnknownQuestions:
+    """Questions of the run that the gold set lacks."""
+
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class StrayScores:
+    """Questions of `inputs.scores` that the run lacks."""
+
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RepeatedIds:
+    """Questions whose rankings name documents twice, and how many names that are in all."""
+
+    ids: tuple[str, ...]
+    removed: int
+
+
+@dataclass(frozen=True)
+class EmptyRankings:
+    """Questions whose rankings have no result."""
+
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class UnseenIds:
+    """Ids of `relevant` documents that no ranking of any run holds."""
+
+    ids: tuple[str, ...]
+    relevant: int
+
+
+@dataclass(frozen=True)
+class ShortRankings:
+    """Gates that look at more results than the longest ranking has."""
+
+    gates: tuple[str, ...]
+    longest: int
+
+
+@dataclass(frozen=True)
+class CappedMetric:
+    """Questions with more relevant documents than a metric sees, and the best value that it can have for them all."""
+
+    metric: Metric
+    ids: tuple[str, ...]
+    reachable: float
+
+
+@dataclass(frozen=True)
+class NeverPasses:
+    """A gate whose floor is above the best value that its metric can have on this gold set."""
+
+    gate: Gate
+    floor: float
+    reachable: float
+
+
+@dataclass(frozen=True)
+class NeverBlocks:
+    """A gate that may block by the criteria, on a metric for which people have no labels to give."""
+
+    gate: Gate
+    judge: GateJudge
+
+
+@dataclass(frozen=True)
+class RisesWithRefusals:
+    """A gate that counts claims alone, in criteria that limit no refusals."""
+
+    gate: Gate
+
+
+@dataclass(frozen=True)
+class UnusedRubric:
+    """A rubric that no gate is on, and that is asked all the same where a gate is on another."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class NotRecorded:
+    """The run that the criteria name and that is not there yet."""
+
+    run: str
+
+
+@dataclass(frozen=True)
+class OldRun:
+    """The run is not of this code."""
+
+    code: OtherCode
+
+
+@dataclass(frozen=True)
+class TrafficInGold:
+    """Questions of the traffic that the gold set has, too."""
+
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class NotWaivable:
+    """A gate that fails for single questions, which no waiver covers."""
+
+    gate: str
+
+
+@dataclass(frozen=True)
+class JudgingCost:
+    """What judging all answers of the run takes, and the first key of `judge.budget` that allows less."""
+
+    answers: int
+    calls: int
+    tokens: int
+    beyond: str | None
+
+
+InputFact = (
+    NothingRelevant
+    | RepeatedQuestions
+    | UnnamedInputs
+    | SplitCells
+    | UnreadColumns
+    | AbsentQuestions
+    | UnknownQuestions
+    | StrayScores
+    | RepeatedIds
+    | EmptyRankings
+    | UnseenIds
+    | ShortRankings
+    | CappedMetric
+    | NeverPasses
+    | NeverBlocks
+    | RisesWithRefusals
+    | UnusedRubric
+    | NotRecorded
+    | OldRun
+    | TrafficInGold
+    | NotWaivable
+    | JudgingCost
+)
+
+
+def gold_facts(gold: Gold) -> list[InputFact]:
     """Facts of the gold set alone."""
-    facts: list[str] = []
+    facts: list[InputFact] = []
     samples = gold.samples.values()
     empty = [sample.query_id for sample in samples if not sample.relevant() and not sample.no_answer]
     if empty:
-        without = f"{count_text(len(empty), 'sample')} without a relevant document and without no_answer: true"
-        facts.append(f"{without}, left out of relevance metrics; {_named(empty)}")
-    questions: dict[str, list[str]] = {}
+        facts.append(NothingRelevant(tuple(empty)))
+    by_question: dict[str, list[str]] = {}
     for sample in samples:
         if sample.question:
-            questions.setdefault(" ".join(sample.question.split()).casefold(), []).append(sample.query_id)
-    twice = [ids for ids in questions.values() if len(ids) > 1]
-    if twice:
-        pairs = "; ".join(" = ".join(map(shown, ids)) for ids in twice[:MAX_NAMED])
-        facts.append(f"{count_text(len(twice), 'question is', 'questions are')} asked more than once: {pairs}")
+            by_question.setdefault(" ".join(sample.question.split()).casefold(), []).append(sample.query_id)
+    repeated = [tuple(ids) for ids in by_question.values() if len(ids) > 1]
+    if repeated:
+        facts.append(RepeatedQuestions(tuple(repeated)))
     return [*facts, *reading_facts(gold)]
 
 
-def input_facts(criteria: Criteria, missing: Mapping[str, str]) -> list[str]:
+def input_facts(criteria: Criteria, missing: Mapping[str, str]) -> list[InputFact]:
     """What criteria with a retriever do not name, though `check --record` and `baseline accept` write it."""
     if criteria.retriever is None or not missing:
         return []
-    lines = " and ".join(f"`{key}: {name}`" for key, name in missing.items())
-    return [f"{criteria.name}: inputs names no {' and no '.join(missing)}; add under `inputs:` {lines}"]
+    return [UnnamedInputs(criteria.name, missing)]
 
 
-def reading_facts(gold: Gold) -> list[str]:
+def reading_facts(gold: Gold) -> list[InputFact]:
     """How the file's columns or keys were read, where a reader of the file may have meant something else."""
-    reading, facts = gold.reading, list[str]()
+    reading = gold.reading
+    facts: list[InputFact] = []
     if reading.separator:
-        column, sign = reading.separator
-        name = {"\n": "line breaks", ",": "commas"}.get(sign, shown(sign))
-        facts.append(f"cells of {shown(column)} were split at {name}: a document each")
-    crowded = [f"{shown(name)} ({count} values, too many for segments)" for name, count in reading.crowded.items()]
-    unread = [*crowded, *map(shown, reading.unread)]
-    if unread:
-        few = ", ".join(unread[:MAX_UNREAD]) + (f" and {len(unread) - MAX_UNREAD} more" if unread[MAX_UNREAD:] else "")
+        facts.append(SplitCells(*reading.separator))
+    if reading.unread or reading.crowded:
         no_parts = {*named(ANSWERS, reading.unread), *named(ROW_NUMBERS, reading.unread)}
-        name = next((each for each in (*reading.unread, *reading.crowded) if each not in no_parts), "")
-        pairs = ",".join(f"{word}={column}" for word, column in {**reading.columns, "tags": name}.items())
-        as_columns = f"`rankgate init --gold {quote(redacted(gold.name))} --map {quote(pairs)} --force`"
-        how = as_columns if reading.columns else 'write it into `metadata: {tags: ["name:value"]}`'
-        facts.append(f"not read: {few}" + (f"; to gate parts of the questions by one: {how}" if name else ""))
+        parts = [name for name in (*reading.unread, *reading.crowded) if name not in no_parts]
+        part = parts[0] if parts else ""
+        facts.append(UnreadColumns(gold.name, tuple(reading.unread), reading.crowded, reading.columns, part))
     return facts
 
 
-def run_facts(gold: Gold, rankings: Sequence[Ranking], *, name: str, scored: frozenset[str] = frozenset()) -> list[str]:
-    """Facts of a run under the gold set."""
+def run_facts(gold: Gold, rankings: Sequence[Ranking], scored: frozenset[str] = frozenset()) -> list[InputFact]:
+    """Facts of a run under the gold set; `scored` are the questions of `inputs.scores`."""
     answered = dict.fromkeys(ranking.query_id for ranking in rankings)
-    missing = [query_id for query_id in gold.samples if query_id not in answered]
-    unknown = [query_id for query_id in answered if query_id not in gold.samples]
-    repeated = [ranking.query_id for ranking in rankings if ranking.duplicates]
-    empty = [ranking.query_id for ranking in rankings if not ranking.ids]
-    removed = count_text(sum(ranking.duplicates for ranking in rankings), "repeated id")
-    facts = [
-        (
-            missing,
-            f"{count_text(len(missing), 'question is', 'questions are')} absent from {name} and would score as worst",
-        ),
-        (unknown, f"{count_text(len(unknown), 'question')} of {name} without a sample in the gold set"),
-        (sorted(scored - answered.keys()), "inputs.scores has questions that the run lacks"),
-        (repeated, f"{removed} in {count_text(len(repeated), 'ranking')} of {name} would be removed"),
-        (empty, f"{count_text(len(empty), 'ranking')} of {name} without a single result"),
+    absent = tuple(query_id for query_id in gold.samples if query_id not in answered)
+    unknown = tuple(query_id for query_id in answered if query_id not in gold.samples)
+    stray = tuple(sorted(scored - answered.keys()))
+    repeated = tuple(ranking.query_id for ranking in rankings if ranking.duplicates)
+    empty = tuple(ranking.query_id for ranking in rankings if not ranking.ids)
+    removed = sum(ranking.duplicates for ranking in rankings)
+    facts: list[AbsentQuestions | UnknownQuestions | StrayScores | RepeatedIds | EmptyRankings] = [
+        AbsentQuestions(absent),
+        UnknownQuestions(unknown),
+        StrayScores(stray),
+        RepeatedIds(repeated, removed),
+        EmptyRankings(empty),
     ]
-    return [f"{text}; {_named(ids)}" for ids, text in facts if ids]
+    return [fact for fact in facts if fact.ids]
 
 
-def unseen_facts(gold: Gold, runs: Sequence[Sequence[Ranking]], how: Matching) -> list[str]:
+def unseen_facts(gold: Gold, runs: Sequence[Sequence[Ranking]], how: Matching) -> list[InputFact]:
     """Relevant ids that no ranking of any run holds: unreachable documents, or ids that were replaced.
 
     Passages are no ids.
@@ -106,32 +292,23 @@ def unseen_facts(gold: Gold, runs: Sequence[Sequence[Ranking]], how: Matching) -
         seen = {doc for ranking in rankings for doc in parents(ranking.ids, ranking.details, how.separator)}
     ids = (doc for sample in gold.samples.values() for doc in sample.relevant() if doc not in sample.spans)
     relevant = dict.fromkeys(ids)
-    unseen = [doc for doc in relevant if doc not in seen]
-    if not unseen or not runs:
-        return []
-    hint = "; did the ids change since the gold was written?" if 2 * len(unseen) > len(relevant) else ""
-    occur = "occurs" if len(unseen) == 1 else "occur"
-    of_all = f"{len(unseen)} of {count_text(len(relevant), 'relevant id')}"
-    return [f"{of_all} {occur} in no ranking; {_named(unseen)}{hint}"]
+    unseen = tuple(doc for doc in relevant if doc not in seen)
+    return [UnseenIds(unseen, len(relevant))] if unseen and runs else []
 
 
-def gate_facts(criteria: Criteria, gold: Gold, rankings: Sequence[Ranking]) -> list[str]:
+def gate_facts(criteria: Criteria, gold: Gold, rankings: Sequence[Ranking]) -> list[InputFact]:
     """What the gold set, or the length of the lists, makes impossible for a gate."""
-    facts: list[str] = []
+    facts: list[InputFact] = []
     longest = max((len(ranking.ids) for ranking in rankings), default=0)
     deeper = [
-        gate for gate in criteria.gates if isinstance(gate.metric.cutoff, int) and 0 < longest < gate.metric.cutoff
+        gate.name for gate in criteria.gates if isinstance(gate.metric.cutoff, int) and 0 < longest < gate.metric.cutoff
     ]
     if deeper:
-        names = ", ".join(shown(gate.name) for gate in deeper)
-        look = "looks" if len(deeper) == 1 else "look"
-        facts.append(f"the longest ranking has {count_text(longest, 'result')}, and {names} {look} at more")
+        facts.append(ShortRankings(tuple(deeper), longest))
     for gate in criteria.gates:
-        metric = gate.metric
         facts += _ceiling(gate, gold.samples, criteria.default_k)
-        if gate.blocks and isinstance(metric, JudgedMetric) and not has_labels(metric.name):
-            why = advisory_text(metric.name, without_labels(Advisory.METRIC).judge())
-            facts.append(f"gate {shown(gate.name)} never blocks: {why}")
+        if gate.blocks and isinstance(gate.metric, JudgedMetric) and not has_labels(gate.metric.name):
+            facts.append(NeverBlocks(gate, without_labels(Advisory.METRIC).judge()))
     blocking = [gate for gate in criteria.gates if gate.blocks]
     limits_refusals = any(
         isinstance(gate.metric, AnsweredRate) and (gate.threshold is not None or gate.regression_max is not None)
@@ -141,45 +318,33 @@ def gate_facts(criteria: Criteria, gold: Gold, rankings: Sequence[Ranking]) -> l
         gate for gate in blocking if isinstance(gate.metric, JudgedMetric) and VerdictKind.SUPPORT in gate.metric.asks
     ]
     if by_claims and not limits_refusals:
-        counts = f"gate {shown(by_claims[0].name)} counts answers that assert something, and so rises with refusals"
-        facts.append(f"{counts}; add a gate on answered_rate with `severity: error`")
+        facts.append(RisesWithRefusals(by_claims[0]))
     return facts
 
 
-def rubric_facts(criteria: Criteria) -> list[str]:
-    """Rubrics that no gate is on, and that are asked all the same where a gate is on another."""
+def rubric_facts(criteria: Criteria) -> list[InputFact]:
+    """Rubrics that no gate is on."""
     rubrics = criteria.judge.rubrics if criteria.judge else {}
     used = {gate.metric.criterion for gate in criteria.gates if isinstance(gate.metric, Rubric)}
-    return [f"judge.rubrics: no gate is on rubric({name})" for name in rubrics if name not in used]
+    return [UnusedRubric(name) for name in rubrics if name not in used]
 
 
-def _ceiling(gate: Gate, samples: Mapping[str, Sample], default_k: int) -> list[str]:
+def _ceiling(gate: Gate, samples: Mapping[str, Sample], default_k: int) -> list[InputFact]:
     """The best value that any retriever could reach, where that is below the top of the range."""
     metric = gate.metric
     if metric.needs or metric.high is None or metric.direction is Direction.LOWER or metric.cutoff is Cutoff.NONE:
         return []
     values = ((query_id, best_possible(metric, sample, default_k)) for query_id, sample in samples.items())
     best = {query_id: value for query_id, value in values if value is not None}
+    if not best:
+        return []
     k = metric.cutoff if isinstance(metric.cutoff, int) else None
     capped = (query_id for query_id, value in best.items() if value < metric.high and metric.cutoff is not Cutoff.WHOLE)
     short = [each for each in capped if len(samples[each].relevant()) > (k or samples[each].k or default_k)]
-    if not best:
-        return []
     reachable = metric.aggregate(list(best.values()))
-    facts: list[str] = []
+    facts: list[InputFact] = []
     if short:
-        which = count_text(len(short), "question has", "questions have")
-        more = f"{which} more relevant documents than {metric.name} sees"
-        at_best = f"so that it can reach {value_text(reachable, metric.unit)} at best"
-        facts.append(f"{more}, {at_best}; {_named(short)}")
+        facts.append(CappedMetric(metric, tuple(short), reachable))
     if gate.threshold is not None and reachable < gate.threshold - TOLERANCE:
-        decimals = telling_decimals(reachable, gate.threshold, metric.unit)
-        floor, best_value = (value_text(value, metric.unit, decimals) for value in (gate.threshold, reachable))
-        best_possible_is = f"the best possible {metric.name} on this gold set is {best_value}"
-        facts.append(f"gate {shown(gate.name)} can never pass: its floor is {floor}, {best_possible_is}")
+        facts.append(NeverPasses(gate, gate.threshold, reachable))
     return facts
-
-
-def _named(ids: Sequence[str]) -> str:
-    more = f" and {len(ids) - MAX_NAMED} more" if len(ids) > MAX_NAMED else ""
-    return f"{', '.join(map(shown, ids[:MAX_NAMED]))}{more}"

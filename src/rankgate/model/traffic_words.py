@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from rankgate.errors import shown
-from rankgate.model.report import NAMED
 from rankgate.model.traffic import Traffic
 from rankgate.model.values import TOLERANCE, Unit
 from rankgate.model.wording import count_text, first_text, value_text
@@ -50,15 +48,6 @@ def absent_text(traffic: Traffic) -> str:
     """That the run has not all lines that the accepted run has."""
     of = f"{traffic.absent:,} of {count_text(traffic.asked, 'traffic question')}"
     return f"the run has no line for {of} of the accepted run, which count as empty; record them again"
-
-
-def repeated_facts(ids: Sequence[str]) -> list[str]:
-    """That questions of the traffic are in the gold set, too."""
-    if not ids:
-        return []
-    named = ", ".join([*map(shown, ids[:NAMED]), *(["…"] if ids[NAMED:] else [])])
-    verb = "is" if len(ids) == 1 else "are"
-    return [f"{count_text(len(ids), 'traffic question')} ({named}) {verb} in the gold set, too, by id or text"]
 
 
 def _uncompared(traffic: Traffic) -> str:

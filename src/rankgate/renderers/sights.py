@@ -150,9 +150,9 @@ WORDED: Mapping[type[SightFact], Callable[[Any], str]] = {
 }
 
 
-def fact_text(fact: SightFact | str) -> str:
-    """The fact in a sentence without a full stop; what is a sentence stays as it is."""
-    return fact if isinstance(fact, str) else WORDED[type(fact)](fact)
+def fact_text(fact: SightFact) -> str:
+    """The fact in a sentence without a full stop."""
+    return WORDED[type(fact)](fact)
 
 
 def sight_text(sight: Sight) -> str:
