@@ -280,6 +280,7 @@ def test_waivers_of_a_mapping_lie_in_the_working_directory_or_where_it_says(
         waived({**GATES, "inputs": {"waivers": "absent.yaml"}})
 
 
+@pytest.mark.full
 def test_the_base_judges_as_for_the_command(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     git("init", "-q", "-b", "main")
     commit()

@@ -38,6 +38,7 @@ def make_pages(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, script, *words], capture_output=True, text=True, check=False)
 
 
+@pytest.mark.full
 def test_generated_pages_are_fresh_and_one_that_differs_is_named_and_written_anew(tmp_path: Path) -> None:
     done = make_pages(ROOT, "--check")
     assert (done.returncode, done.stderr) == (0, "")

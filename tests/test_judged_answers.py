@@ -306,6 +306,7 @@ def test_validate_says_what_judging_costs_and_what_it_can_show(project: Project)
         pytest.param({"rarer": 0}, "100 and 30 are needed. Draw a larger sample", id="one-class"),
     ],
 )
+@pytest.mark.full
 def test_what_a_calibration_allows_is_said_before_judging_and_by_validate(
     project: Project, written: dict[str, Any] | None, said: str
 ) -> None:

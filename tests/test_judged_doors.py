@@ -38,6 +38,7 @@ def test_leaving_the_answers_out_of_lines_does_not_help(project: Project) -> Non
 
 
 @pytest.mark.parametrize("rule", ["must_pass: [q7]", "max_lost_queries: 0"])
+@pytest.mark.full
 def test_a_question_that_must_pass_is_not_saved_by_staying_unjudged(rule: str, project: Project) -> None:
     project.run("run.jsonl", lambda n: REFUSAL if n == 7 else right(n))
     project.gates(replaced=("threshold: 0.8,", f"threshold: 0.8, {rule},"))
@@ -69,6 +70,7 @@ def _unsupported(verdicts: Any) -> bool:
         pytest.param("split", {"claims": []}, id="asserting nothing"),
     ],
 )
+@pytest.mark.full
 def test_verdicts_that_no_judge_of_ours_gives_are_none(task: str, forged: dict[str, object], project: Project) -> None:
     project.run("run.jsonl", right)
     project.judge("run.jsonl", "base.jsonl")

@@ -227,6 +227,7 @@ def same_as_golden(name: str, request: pytest.FixtureRequest) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.full
 def test_a_comment_on_answers(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: Any) -> None:
     monkeypatch.chdir(tmp_path)
     case = CASES[name]

@@ -60,6 +60,7 @@ def held(queries: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, fell:
 
 
 @pytest.mark.parametrize("fell", [pytest.param(False, id="unchanged"), pytest.param(True, id="worse, pooled gold")])
+@pytest.mark.full
 def test_what_a_query_takes_in_a_check(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, fell: bool) -> None:
     monkeypatch.setattr(scored_run, "MAX_KEPT", 0)
     monkeypatch.setattr(listings, "MAX_QUERIES", 0)  # as for large runs, whose lists are not held

@@ -54,6 +54,7 @@ HERE = [name for name, each in CHANGES.items() if plain(name, each)]
 
 
 @pytest.mark.parametrize("name", HERE)
+@pytest.mark.full
 def test_the_bases_report_is_that_of_its_folder_and_nothing_is_milder(repository: Path, name: str) -> None:
     """P1 and P2, and P3 of those that end as a bare pass, on each change that we know; an attack ends as it says."""
     change = CHANGES[name]
@@ -151,6 +152,7 @@ def install(folder: Path, name: str, version: str, point: str, files: Mapping[st
     return {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *filter(None, sys.path)])}
 
 
+@pytest.mark.full
 def test_nothing_that_the_head_names_is_asked_imported_or_opened(tmp_path: Path) -> None:
     """Each in a process of its own, forked where all is imported that any of them may need."""
     installed = tmp_path / "installed"

@@ -171,6 +171,7 @@ CLONES: dict[str, list[str]] = {
 
 @pytest.mark.parametrize("options", CLONES.values(), ids=CLONES)
 @pytest.mark.parametrize("before", [0, 2], ids=["the first record", "on top of others"])
+@pytest.mark.full
 def test_a_clone_reads_and_adds_and_nothing_of_the_users_changes(
     clone: Path, remote: Path, tmp_path: Path, options: list[str], before: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -80,6 +80,7 @@ WHOLE_OR_NOT = pytest.mark.parametrize("depth", [(), ("--depth=1",)], ids=["whol
 
 
 @WHOLE_OR_NOT
+@pytest.mark.full
 def test_a_slow_job_whose_clone_lacks_the_later_commit_does_not_set_it_back(
     team: Team, store: str, depth: Sequence[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -100,6 +101,7 @@ def test_a_slow_job_whose_clone_lacks_the_later_commit_does_not_set_it_back(
 
 
 @WHOLE_OR_NOT
+@pytest.mark.full
 def test_the_next_commit_is_accepted_also_where_the_clone_lacks_the_one_before(
     team: Team, store: str, depth: Sequence[str]
 ) -> None:
@@ -113,6 +115,7 @@ def test_the_next_commit_is_accepted_also_where_the_clone_lacks_the_one_before(
 
 
 @WHOLE_OR_NOT
+@pytest.mark.full
 def test_a_commit_that_is_no_longer_on_main_holds_nothing_up(team: Team, store: str, depth: Sequence[str]) -> None:
     first = team.push()
     dropped = team.push()

@@ -80,6 +80,7 @@ def test_it_shows_the_three_verdicts_and_exits_0(once: tuple[str, Path]) -> None
     assert re.findall(r"^(\d)\. ", out, re.MULTILINE) == [*"123456789"]
 
 
+@pytest.mark.full
 def test_without_answers_it_is_a_screen_or_two_and_ends_in_an_acceptance(elsewhere: Path, lists_left: Path) -> None:
     out = (lists_left / "printed.txt").read_text(encoding="utf-8")
     assert {each.name for each in lists_left.iterdir()} == {"some", "printed.txt", "lock"}
@@ -121,6 +122,7 @@ def test_it_leaves_everything_to_explore(once: tuple[str, Path]) -> None:
     assert left["out/harmful/comment.md"].decode().startswith("**❌ FAIL. ")
 
 
+@pytest.mark.full
 def test_a_second_time_in_the_same_directory_tells_the_same_story(
     left_behind: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:

@@ -126,6 +126,7 @@ def refused(capsys: Capture, *words: str) -> str:
 
 
 @pytest.mark.usefixtures("server")
+@pytest.mark.full
 def test_a_sheet_is_by_whom_its_name_says(capsys: Capture) -> None:
     """The sheet that was drawn, filled in, says what the file of labels says."""
     expected = calibrated(capsys, "sample.labels.jsonl")
@@ -196,6 +197,7 @@ def test_the_file_follows_from_the_labels_alone(capsys: Capture) -> None:
     assert Path("calibration.json").read_bytes() == before
 
 
+@pytest.mark.full
 def test_another_judge_is_asked_about_the_labelled_claims(server: HashJudge, capsys: Capture) -> None:
     write_criteria(server, "hash-2026-02-02")
     assert "of those to draw from; `rankgate judge --metric faithfulness --metric answered_rate`" in refused(capsys)
@@ -422,6 +424,7 @@ def test_what_does_not_belong_together(capsys: Capture) -> None:
 
 
 @pytest.mark.usefixtures("server")
+@pytest.mark.full
 def test_hostile_texts_are_shown_harmlessly(capsys: Capture) -> None:
     hostile = "\x1b[2J\u202eevil\x07 ::error::x \u2028"
     write_lines("run.jsonl", [{**line(n), "answer": f"{line(n)['answer']} {hostile} {n}."} for n in range(COUNT)])
@@ -461,6 +464,7 @@ def answers_with_criterion(name: str, rest: int) -> None:
     write_lines(name, lines)
 
 
+@pytest.mark.full
 def test_labels_of_a_criterion_in_words_let_its_gate_block(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:

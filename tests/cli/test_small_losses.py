@@ -74,6 +74,7 @@ def records(folder: str = "baseline") -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.full
 def test_three_losses_are_said_once_and_again_when_they_have_grown(kind: str, project: Path, capsys: Capture) -> None:
     store = kind.format(here=project)
     for day, count in enumerate((0, 6, 12), start=1):
@@ -116,6 +117,7 @@ def test_what_the_run_alone_lost_was_given_up_in_no_step(accepted: tuple[int, ..
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.full
 def test_the_anchor_moves_for_a_reason_and_is_never_pruned(kind: str, project: Path, capsys: Capture) -> None:
     store = kind.format(here=project)
     for day, count in enumerate((0, 6, 12), start=1):
@@ -236,6 +238,7 @@ def test_what_a_judging_job_reads_has_the_anchor_and_its_steps(project: Path) ->
         ),
     ],
 )  # fmt: skip
+@pytest.mark.full
 def test_a_pull_request_must_not_move_the_anchor(words: Sequence[str], stated: str | None) -> None:
     for day, count in enumerate((0, 6, 12), start=1):
         accept(count, day)

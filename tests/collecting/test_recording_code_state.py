@@ -162,6 +162,7 @@ CHANGES: list[Any] = [
 
 
 @pytest.mark.parametrize(("change", "retriever", "named"), CHANGES)
+@pytest.mark.full
 def test_a_run_of_other_code_warns_and_names_the_file(
     change: Callable[[], object], retriever: dict[str, Any], named: str | None
 ) -> None:
@@ -346,6 +347,7 @@ def call(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(("body", "words", "why"), FAILURES)
+@pytest.mark.full
 def test_after_a_recording_that_failed_the_older_run_is_not_judged(
     body: str, words: list[str], why: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -309,6 +309,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("code", [pytest.param(code, id=name) for name, code in HOSTILE.items()])
+@pytest.mark.full
 def test_a_run_is_recorded_whatever_the_retriever_does_to_the_process(code: str, workers: int) -> None:
     Path("hostile.py").write_text(code)
     samples = [{"id": f"q{n}", "input": str(n), "expected_output": ["d"]} for n in (1, 2, 3)]

@@ -107,6 +107,7 @@ def resume(retriever: str, workers: int) -> tuple[int, str, str]:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
 @pytest.mark.parametrize(("retriever", "workers"), MODES)
+@pytest.mark.full
 def test_a_stopped_recording_says_how_far_it_got(
     project: Path, retriever: str, workers: int, number: signal.Signals
 ) -> None:
@@ -121,6 +122,7 @@ def test_a_stopped_recording_says_how_far_it_got(
 
 
 @pytest.mark.parametrize(("retriever", "workers"), MODES)
+@pytest.mark.full
 def test_after_kill_9_the_same_command_asks_only_what_is_missing(project: Path, retriever: str, workers: int) -> None:
     code, _, _ = stop(begin(retriever, workers), signal.SIGKILL, workers)
     assert code == -signal.SIGKILL

@@ -96,6 +96,7 @@ CHECKED = st.tuples(st.floats(0.3, 1.0), st.floats(0.0, 0.4), st.integers(50, 40
 
 
 @given(VALUES, VALUES, VALUES, CHECKED, st.sampled_from(Evidence))
+@pytest.mark.full
 def test_nothing_loosens(
     now: list[float], before: list[float], labelled: list[float], checked: tuple[float, float, int], evidence: Evidence
 ) -> None:

@@ -25,6 +25,7 @@ def build(project: Path, target: str, into: Path) -> Path:
     return built
 
 
+@pytest.mark.full
 def test_the_source_distribution_builds_the_same_wheel_with_all_that_lies_in_src(tmp_path: Path) -> None:
     with tarfile.open(build(ROOT, "sdist", tmp_path / "sdist")) as archive:
         archive.extractall(tmp_path, filter="data")

@@ -5,6 +5,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 sys.path.append(str(SCRIPTS))
 
@@ -23,6 +25,7 @@ def test_there_are_enough_breakages_and_each_has_its_name() -> None:
     assert len(names) == len(set(names)) >= 24
 
 
+@pytest.mark.full
 def test_hardly_any_first_cause_is_wrong() -> None:
     docs, questions = simulation.example_world()
     found = list(simulation.outcomes(docs, questions, [100], 1))
