@@ -122,7 +122,6 @@ def refused_for(kind: type[Part], value: Any) -> set[str]:
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-@pytest.mark.full
 def test_over_every_small_change_the_schema_refuses_what_the_loader_refuses_for_its_structure(
     name: str, tmp_path: Path
 ) -> None:
