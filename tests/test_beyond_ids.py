@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.baselines.accepting import newest_of
+from tests.json_lines import read_lines, write_lines
 
 from rankgate.cli import main
 from rankgate.readers.yaml_text import load_yaml
@@ -28,14 +29,6 @@ def check(*words: str) -> tuple[int, dict[str, Any]]:
     code = main(["check", "-o", "report.json", *words, *DATE])
     report: dict[str, Any] = json.loads(Path("report.json").read_text(encoding="utf-8"))
     return code, report
-
-
-def lines(path: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
-
-
-def write(path: str, entries: list[dict[str, Any]]) -> None:
-    Path(path).write_text("".join(json.dumps(entry) + "\n" for entry in entries), encoding="utf-8")
 
 
 def test_a_stored_baseline_scores_as_the_run_that_was_accepted() -> None:
@@ -84,7 +77,7 @@ def test_a_run_that_lacks_what_a_gate_reads_is_one_error(
             return {name: without(value) for name, value in entry.items() if name != key}
         return [without(each) for each in entry] if isinstance(entry, list) else entry
 
-    write("run.jsonl", [without(line) for line in lines("run.jsonl")])
+    write_lines("run.jsonl", [without(line) for line in read_lines("run.jsonl")])
     code, report = check()
     assert (code, report["verdict"]) == (2, "not_judged")
     message = (

@@ -65,14 +65,19 @@ def write_run(path: str, lists: Mapping[str, str], latency: float | None = None)
     return InputFile(path)
 
 
-def judge(now: Mapping[str, str], before: Mapping[str, str] | None = None) -> Report:
+def judge(
+    now: Mapping[str, str],
+    before: Mapping[str, str] | None = None,
+    latency: float | None = None,
+    latency_before: float | None = None,
+) -> Report:
     return check(
         Inputs(
             criteria="ship-criteria.yaml",
             date="2026-01-31",
             gold=InputFile("gold.yaml"),
-            run=write_run("run.jsonl", now),
-            baseline=write_run("accepted.jsonl", before) if before else None,
+            run=write_run("run.jsonl", now, latency),
+            baseline=write_run("accepted.jsonl", before, latency_before) if before else None,
         )
     )
 
@@ -132,15 +137,7 @@ def test_verdicts(
 def test_a_baseline_that_lacks_one_metric_is_still_a_baseline(place: Path) -> None:
     """The accepted run states no latencies: recall was compared all the same, and the sentence must not deny it."""
     Path("ship-criteria.yaml").write_text(f"{CRITERIA}  - {{name: latency, threshold: 50, regression_max: 5}}\n")
-    found = check(
-        Inputs(
-            criteria="ship-criteria.yaml",
-            date="2026-01-31",
-            gold=InputFile("gold.yaml"),
-            run=write_run("run.jsonl", GOOD, latency=30.0),
-            baseline=write_run("accepted.jsonl", GOOD),
-        )
-    )
+    found = judge(GOOD, GOOD, latency=30.0)
     assert [gate.verdict for gate in found.gates] == [PASS, PASS, WARN]
     assert "without a baseline" not in found.summary
 
@@ -148,15 +145,7 @@ def test_a_baseline_that_lacks_one_metric_is_still_a_baseline(place: Path) -> No
 def test_a_change_in_latency_moves_no_document(place: Path) -> None:
     """Where only latency is gated there is still nothing to say of documents that stayed where they were."""
     Path("ship-criteria.yaml").write_text("gates:\n  - {name: latency, regression_max: 5}\n")
-    found = check(
-        Inputs(
-            criteria="ship-criteria.yaml",
-            date="2026-01-31",
-            gold=InputFile("gold.yaml"),
-            run=write_run("run.jsonl", GOOD, latency=40.0),
-            baseline=write_run("accepted.jsonl", GOOD, latency=30.0),
-        )
-    )
+    found = judge(GOOD, GOOD, latency=40.0, latency_before=30.0)
     assert found.verdict is FAIL
     assert found.changes.misses == []
     assert found.changes.moved in (None, Moved(worse=0, better=0))

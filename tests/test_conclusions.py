@@ -6,9 +6,10 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
+from tests.json_lines import write_lines
 
 from rankgate.cli import main
 
@@ -124,10 +125,6 @@ def write_inputs(case: Case) -> None:
     Path("ship-criteria.yaml").write_text(text, encoding="utf-8")
     if case.waivers:
         Path("ship-waivers.yaml").write_text(case.waivers, encoding="utf-8")
-
-
-def write_lines(path: str, lines: Sequence[Mapping[str, Any]]) -> None:
-    Path(path).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", CASES)

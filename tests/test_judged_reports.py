@@ -72,7 +72,6 @@ LANGUAGES = {
 }
 JUDGE = "d5fec631"  # by the content of its prompts: another prompt is another judge
 JUDGED = replace(HOLDS, judge=GateJudge(id=JUDGE, counts=True))
-UNKNOWN = changed(HOLDS, verdict=Verdict.NOT_JUDGED, reasons=[Reason(ReasonKind.NO_VERDICT, source="run")])
 LOST = changed(HOLDS, verdict=Verdict.NOT_JUDGED, reasons=[Reason(ReasonKind.UNDEFINED)])
 Passages = Sequence[tuple[str, str]]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.json_lines import write_lines
 
 from rankgate.cli import main
 
@@ -21,7 +22,7 @@ Edit = Callable[[int], Line]
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     tags = ["lang:en" if number % 4 else "lang:pt" for number in range(N)]
-    write(
+    write_lines(
         "gold.jsonl",
         [
             {
@@ -35,12 +36,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def write(path: str, lines: list[Line]) -> None:
-    Path(path).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")  # NaN as it stands
-
-
 def run(path: str, edit: Edit) -> None:
-    write(path, [{"query_id": f"q{number}", "topk": ["d"], **edit(number)} for number in range(N)])
+    write_lines(path, [{"query_id": f"q{number}", "topk": ["d"], **edit(number)} for number in range(N)])
 
 
 def scored(value: float | None = 0.8, **more: Any) -> Line:
@@ -133,7 +130,7 @@ def test_a_missing_value_is_not_judged_away(new: Edit, old: Edit, verdict: str, 
 def test_queries_left_out_of_the_run_are_missing_values_too() -> None:
     """Leaving the badly judged half out must not raise the mean."""
     run("old.jsonl", lambda _: scored(0.6))
-    write("new.jsonl", [{"query_id": f"q{number}", "topk": ["d"], **scored()} for number in range(60)])
+    write_lines("new.jsonl", [{"query_id": f"q{number}", "topk": ["d"], **scored()} for number in range(60)])
     code, report = check()
     assert (code, report["gates"][0]["reasons"][0]["text"]) == (2, missing(60))
 
@@ -314,16 +311,16 @@ def test_beside_a_ranking_metric_both_counts_are_said(capsys: pytest.CaptureFixt
 def test_a_segment_that_lacks_its_values_is_not_judged() -> None:
     tags = ["lang:pt" if number < 30 else "lang:en" for number in range(600)]
     ids = [f"q{number}" for number in range(600)]
-    write(
+    write_lines(
         "gold.jsonl",
         [
             {"id": each, "expected_output": ["d"], "metadata": {"tags": [tag]}}
             for each, tag in zip(ids, tags, strict=True)
         ],
     )
-    write("old.jsonl", [{"query_id": each, "topk": ["d"], **scored()} for each in ids])
+    write_lines("old.jsonl", [{"query_id": each, "topk": ["d"], **scored()} for each in ids])
     lacking = [{"query_id": each, "topk": ["d"], **(scored() if row >= 6 else {})} for row, each in enumerate(ids)]
-    write("new.jsonl", lacking)
+    write_lines("new.jsonl", lacking)
     code, report = check(segments={"by": "lang", "threshold": 0.5})
     found = {gate["segment"]: (gate["verdict"], gate["reasons"][0]["text"]) for gate in report["gates"]}
     assert code == 2

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.json_lines import write_lines
 from tests.renderers.pages.exhibits import unpacked
 from tests.report_keys import with_keys
 from tests.repositories import commit, git
@@ -29,21 +30,17 @@ DOCUMENT = f"The refund of a {WORD} order takes ten days, and then some more day
 GATE = "gates: [{name: recall@1, regression_max: 0.03}]\n"
 
 
-def lines(path: str, records: list[Mapping[str, Any]]) -> None:
-    Path(path).write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
-
-
 def write_inputs(criteria: str, expected: Any = None) -> None:
     """Forty questions whose texts and passages hold a word, of which the run loses ten."""
     Path("ship-criteria.yaml").write_text(criteria, encoding="utf-8")
     names = [f"q{number}" for number in range(40)]
     questions = [{"input": f"Where is my {WORD} order {name}?", "id": name} for name in names]
-    lines("gold.jsonl", [{**each, "expected_output": [expected or f"{each['id']}-doc"]} for each in questions])
+    write_lines("gold.jsonl", [{**each, "expected_output": [expected or f"{each['id']}-doc"]} for each in questions])
     for path, lost in (("before.jsonl", 0), ("run.jsonl", 10)):
         right = {name: {"doc_id": f"{name}-doc", "chunk_id": f"{name}-doc", "text": DOCUMENT} for name in names}
         wrong = {"doc_id": "x", "chunk_id": "x", "text": f"Nothing of {WORD[::-1]} here."}
         lists = [[wrong] if place < lost else [right[name]] for place, name in enumerate(names)]
-        lines(path, [{"query_id": name, "topk": found} for name, found in zip(names, lists, strict=True)])
+        write_lines(path, [{"query_id": name, "topk": found} for name, found in zip(names, lists, strict=True)])
 
 
 def with_places(path: str) -> None:
@@ -53,7 +50,7 @@ def with_places(path: str) -> None:
     for record in records:
         right = record["topk"][0]["doc_id"] != "x"
         record["topk"][0] |= {"doc_id": "q0-doc" if right else "x", "start": 0, "end": len(DOCUMENT)}
-    lines(path, records)
+    write_lines(path, records)
 
 
 def checked(*more: str) -> dict[str, str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.json_lines import read_lines
 
 from rankgate.cli import main
 
@@ -23,13 +24,9 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "work"
 
 
-def lines_of(path: Path) -> Lines:
-    return [json.loads(line) for line in path.read_text().splitlines()]
-
-
 def change(path: Path, of_item: Callable[[dict[str, Any]], object], *, every: int = 1) -> None:
     """Change every n-th item of a run."""
-    lines = lines_of(path)
+    lines = read_lines(path)
     for item in [item for line in lines for item in line["topk"]][::every]:
         of_item(item)
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -46,7 +43,7 @@ def check(*more: str) -> tuple[int, dict[str, Any]]:
 
 
 def test_the_same_gold_judges_both(work: Path) -> None:
-    runs = [{item["chunk_id"] for line in lines_of(work / name) for item in line["topk"]} for name in RUNS]
+    runs = [{item["chunk_id"] for line in read_lines(work / name) for item in line["topk"]} for name in RUNS]
     code, report = check()
     assert runs[0].isdisjoint(runs[1])
     assert (code, report["verdict"], report["warnings"], report.get("problems", [])) == (0, "pass", [], [])
@@ -258,7 +255,7 @@ def test_changed_passages_are_stale_and_no_loss(work: Path) -> None:
 def shed(work: Path, lost: int, *, forged: bool) -> None:
     """A run without the passages of the last questions, and another text in their place where it is forged."""
     forty(work, keys=(*OFFSETS, *TEXT))
-    lines = lines_of(work / "run.jsonl")
+    lines = read_lines(work / "run.jsonl")
     for line in lines[len(lines) - lost :]:
         place = {"start": len(PREFACE), "end": len(PREFACE) + len(PASSAGES[0]), "text": MOVED}
         line["topk"] = [{**line["topk"][0], **place}] if forged else []

@@ -282,59 +282,40 @@ QUESTION = TrafficQuestion(query_id="t1", question="late?", count=3.0)
 LABEL = TrafficLabel(query_id="t1", document="d", relevant=True, labeller="ann")
 OTHER_LABEL = replace(LABEL, document="e")
 BEFORE = TrafficFiles(questions=(QUESTION,), labels=(LABEL,))
+TURNED = replace(LABEL, relevant=False)
+BOBS = replace(LABEL, labeller="bob")
+RARE = replace(QUESTION, count=1.0)
+EDITED = replace(QUESTION, question="early?")
+TAGGED = replace(QUESTION, tags=("lang:th",))
+OTHER = replace(QUESTION, query_id="t2")
 
 
-@pytest.mark.parametrize(
-    ("after", "texts"),
+@each_row(
+    ("changes", "texts"),
     [
-        pytest.param(BEFORE, [], id="the same"),
+        pytest.param({}, [], id="the same"),
         pytest.param(None, ["the traffic that the pull request names is no file of its commit"], id="gone"),
-        pytest.param(replace(BEFORE, labels=()), ["removes 1 label of the traffic"], id="label removed"),
+        pytest.param({"labels": ()}, ["removes 1 label of the traffic"], id="label removed"),
+        pytest.param({"labels": (TURNED,)}, ["changes 1 label of the traffic"], id="label turned"),
+        pytest.param({"labels": (BOBS,)}, ["removes 1 label of the traffic"], id="label of another person"),
+        pytest.param({"questions": (RARE,)}, ["changes the count of 1 question of the traffic"], id="count"),
+        pytest.param({"questions": (EDITED,)}, ["edits 1 question of the traffic"], id="text"),
+        pytest.param({"questions": (TAGGED,)}, ["edits 1 question of the traffic"], id="tag"),
+        pytest.param({"questions": (OTHER,)}, ["removes 1 question of the traffic"], id="another in its place"),
         pytest.param(
-            replace(BEFORE, labels=(replace(LABEL, relevant=False),)),
-            ["changes 1 label of the traffic"],
-            id="label turned",
-        ),
-        pytest.param(
-            replace(BEFORE, labels=(replace(LABEL, labeller="bob"),)),
-            ["removes 1 label of the traffic"],
-            id="label of another person",
-        ),
-        pytest.param(
-            replace(BEFORE, questions=(replace(QUESTION, count=1.0),)),
-            ["changes the count of 1 question of the traffic"],
-            id="count",
-        ),
-        pytest.param(
-            replace(BEFORE, questions=(replace(QUESTION, question="early?"),)),
-            ["edits 1 question of the traffic"],
-            id="text",
-        ),
-        pytest.param(
-            replace(BEFORE, questions=(replace(QUESTION, tags=("lang:th",)),)),
-            ["edits 1 question of the traffic"],
-            id="tag",
-        ),
-        pytest.param(
-            replace(BEFORE, questions=(replace(QUESTION, query_id="t2"),)),
-            ["removes 1 question of the traffic"],
-            id="another question in its place",
-        ),
-        pytest.param(
-            replace(BEFORE, questions=(QUESTION, replace(QUESTION, query_id="t2")), labels=(LABEL, OTHER_LABEL)),
+            {"questions": (QUESTION, OTHER), "labels": (LABEL, OTHER_LABEL)},
             ["adds 1 question to the traffic, so that half as many more may be lost"],
             id="as much again",
         ),
         pytest.param(
-            replace(
-                BEFORE, questions=(QUESTION, replace(QUESTION, query_id="t2", count=1.0)), labels=(LABEL, OTHER_LABEL)
-            ),
-            [],
-            id="more of both",
+            {"questions": (QUESTION, replace(OTHER, count=1.0)), "labels": (LABEL, OTHER_LABEL)}, [], id="more of both"
         ),
     ],
 )
-def test_what_is_done_to_the_traffic_warns_unless_it_only_grows(after: TrafficFiles | None, texts: list[str]) -> None:
+def test_what_is_done_to_the_traffic_warns_unless_it_only_grows(
+    changes: dict[str, Any] | None, texts: list[str]
+) -> None:
+    after = None if changes is None else replace(BEFORE, **changes)
     base = report_of(traffic=traffic_changes(BEFORE, after, named=True)).base
     assert base
     warnings = warnings_of(base)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.base_ref.story import edit
+from tests.json_lines import write_lines
 from tests.judge.calibrated import always, calibrated
 from tests.judge.hash_judge import KEY, HashJudge, judging
 from tests.repositories import commit, git
@@ -38,10 +39,6 @@ def judge_block(server: HashJudge, more: str = "") -> str:
     return (
         f"judge: {{endpoint: '{server.address}', model: hash-2026-01-01, structured: json_schema, {CHECKED}{more}}}\n"
     )
-
-
-def write_lines(name: str, lines: list[dict[str, Any]]) -> None:
-    Path(name).write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
 def write_gold(count: int = COUNT) -> None:

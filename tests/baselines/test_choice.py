@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from tests.baselines.accepting import made
 
 from rankgate.baselines.base import Chosen, choose
 from rankgate.baselines.records import Record
@@ -14,19 +15,7 @@ ANCESTORS = ("d", "c", "b", "a")
 
 
 def accepted(commit: str | None, *, run: str = "1", branch: str | None = "main") -> Record:
-    return Record(
-        run="run-0.jsonl.gz",
-        sha256=run,
-        depth=1,
-        queries=1,
-        kept=[],
-        date="2026-01-31",
-        source="run",
-        provenance={},
-        gold=None,
-        commit=commit,
-        branch=branch,
-    )
+    return made(run, commit=commit, branch=branch)[0]
 
 
 @pytest.mark.parametrize(

@@ -201,25 +201,14 @@ def test_a_store_without_a_run_has_a_page_that_says_what_to_do() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        pytest.param(
-            ("--metrics", "recal@5"),
-            "error: --metrics: unknown metric 'recal@5'; did you mean 'recall@5'?",
-            id="metric",
-        ),
-        pytest.param(("--metrics", "overlap@5"), "compares with a baseline", id="a metric of two runs"),
-        pytest.param(
-            ("--baseline", "gold.yaml"), "error: gold.yaml: is a run file, which remembers nothing", id="a file"
-        ),
-        pytest.param(
+        (("--metrics", "recal@5"), "error: --metrics: unknown metric 'recal@5'; did you mean 'recall@5'?"),
+        (("--metrics", "overlap@5"), "compares with a baseline"),
+        (("--baseline", "gold.yaml"), "error: gold.yaml: is a run file, which remembers nothing"),
+        (
             ("--repository-url", "javascript:alert(1)"),
             "error: --repository-url 'javascript:alert(1)' is no web address, as https://github.com/acme/search\n",
-            id="address",
         ),
-        pytest.param(
-            ("--baseline", "a", "--criteria", "b", "--criteria", "c"),
-            "error: --baseline names one store",
-            id="two sets",
-        ),
+        (("--baseline", "a", "--criteria", "b", "--criteria", "c"), "error: --baseline names one store"),
     ],
 )
 def test_what_cannot_be_is_refused(capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str) -> None:

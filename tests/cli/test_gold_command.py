@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.json_lines import read_lines
 
 import rankgate
 from rankgate.cli import main
@@ -48,12 +49,8 @@ def merge(*words: str) -> int:
     return main(["gold", "merge", *words])
 
 
-def lines(name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in Path(name).read_text(encoding="utf-8").splitlines()]
-
-
 def label(name: str, gains: dict[tuple[str, str], float]) -> None:
-    rows = [{**row, "gain": gains.get((row["query_id"], row["id"]), row["gain"])} for row in lines(name)]
+    rows = [{**row, "gain": gains.get((row["query_id"], row["id"]), row["gain"])} for row in read_lines(name)]
     write(name, "".join(json.dumps(row) + "\n" for row in rows))
 
 
@@ -135,9 +132,9 @@ def test_a_judges_labels_stand_beside_the_gold(capsys: pytest.CaptureFixture[str
     assert gains("gold.jsonl") == gains("gold.yaml")
     assert read_gold("gold.jsonl").samples["q1"].judge_gains == {"x": 1, "=y": 0}
     assert pool("--as-judge", "--unjudged", "--gold", "gold.jsonl", "-o", "next.jsonl") == 0
-    assert [(row["query_id"], row["id"]) for row in lines("next.jsonl")] == [("q2", "x"), ("q3", "x")]
+    assert [(row["query_id"], row["id"]) for row in read_lines("next.jsonl")] == [("q2", "x"), ("q3", "x")]
     assert pool("--unjudged", "--gold", "gold.jsonl", "-o", "people.jsonl") == 0
-    assert len(lines("people.jsonl")) == 4
+    assert len(read_lines("people.jsonl")) == 4
 
 
 def test_a_folder_of_beir_takes_labels_and_negatives(capsys: pytest.CaptureFixture[str]) -> None:
@@ -148,9 +145,9 @@ def test_a_folder_of_beir_takes_labels_and_negatives(capsys: pytest.CaptureFixtu
     write("more.jsonl", '{"query_id": "q1", "id": "b", "gain": 2}\n')
     asked = {"id": "q1", "input": {"question": "Why?"}}
     assert main(["gold", "merge", "beir", "more.jsonl", "-o", "merged.jsonl"]) == 0
-    assert lines("merged.jsonl") == [{**asked, "expected_output": {"a": 1, "b": 2}}]
+    assert read_lines("merged.jsonl") == [{**asked, "expected_output": {"a": 1, "b": 2}}]
     assert main(["gold", "negatives", "beir", "--run", "one.jsonl", "-o", "mined.jsonl"]) == 0
-    assert lines("mined.jsonl") == [{**asked, "expected_output": ["a"], "negatives": ["x"]}]
+    assert read_lines("mined.jsonl") == [{**asked, "expected_output": ["a"], "negatives": ["x"]}]
 
 
 def test_conflicts_are_all_listed_and_nothing_is_written(capsys: pytest.CaptureFixture[str]) -> None:
@@ -223,7 +220,7 @@ def test_runs_with_the_same_file_name_are_told_apart() -> None:
     write("a/run.jsonl", RUN)
     words = ["gold", "pool", "run.jsonl", "a/run.jsonl", "other.jsonl", "--gold", "gold.yaml", "-o", "pool.jsonl"]
     assert main(words) == 0
-    assert list(lines("pool.jsonl")[0]["ranks"]) == ["run.jsonl", "a/run.jsonl", "other.jsonl"]
+    assert list(read_lines("pool.jsonl")[0]["ranks"]) == ["run.jsonl", "a/run.jsonl", "other.jsonl"]
 
 
 def test_an_accepted_baseline_is_a_system_too(capsys: pytest.CaptureFixture[str]) -> None:
@@ -231,19 +228,19 @@ def test_an_accepted_baseline_is_a_system_too(capsys: pytest.CaptureFixture[str]
     capsys.readouterr()
     assert main(["gold", "pool", "other.jsonl", "baseline/", "--gold", "gold.yaml", "-o", "pool.jsonl"]) == 0
     assert "  baseline was stored to depth 1\n" in capsys.readouterr().out
-    assert lines("pool.jsonl")[1]["ranks"] == {"other.jsonl": 2, "baseline": 1}
+    assert read_lines("pool.jsonl")[1]["ranks"] == {"other.jsonl": 2, "baseline": 1}
 
 
 def test_the_criteria_say_how_to_match(capsys: pytest.CaptureFixture[str]) -> None:
     write("chunks.jsonl", '{"query_id": "q1", "retrieved": ["x#1", "a#1", "x#2"]}\n')
     words = ["gold", "pool", "chunks.jsonl", "--gold", "gold.yaml", "--force", "-o", "pool.jsonl"]
     assert main(words) == 0
-    assert [row["id"] for row in lines("pool.jsonl")] == ["x#1", "a#1", "x#2"]
+    assert [row["id"] for row in read_lines("pool.jsonl")] == ["x#1", "a#1", "x#2"]
     agree = "  none judged already; do the ids of the runs and of gold.yaml agree? (--match doc pools documents)\n"
     assert agree in capsys.readouterr().out
     write("ship-criteria.yaml", "gates: [{name: mrr, threshold: 0.5}]\nmatch: doc\n")
     assert main(words) == 0
-    assert [(row["id"], row["gain"]) for row in lines("pool.jsonl")] == [("x", None), ("a", 1)]
+    assert [(row["id"], row["gain"]) for row in read_lines("pool.jsonl")] == [("x", None), ("a", 1)]
     assert agree not in capsys.readouterr().out
 
 
@@ -370,7 +367,7 @@ def test_what_the_oracle_says_is_added_and_nothing_is_left_to_label(
     assert main([*words, "-o", "pairs.jsonl"]) == 0
     said = {
         (row["query_id"], row["id"]): oracle.choice([0, 1, 2.5]) if row["gain"] is None else row["gain"]
-        for row in lines("pairs.jsonl")
+        for row in read_lines("pairs.jsonl")
     }
     fill_in(pool_form, said)
     before = gains(gold_form)
@@ -388,7 +385,7 @@ def test_what_the_oracle_says_is_added_and_nothing_is_left_to_label(
 
     words[words.index(gold_form)] = f"new-{gold_form}"
     assert main([*words, "--unjudged", "-o", "left.jsonl"]) == 0
-    assert lines("left.jsonl") == []
+    assert read_lines("left.jsonl") == []
 
 
 def fill_in(name: str, said: dict[tuple[str, str], float]) -> None:
@@ -413,7 +410,7 @@ def test_the_embedded_example(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     runs = [f"example/runs/{name}.jsonl" for name in ("accepted", "harmless", "harmful")]
     gold = "example/gold.yaml"
     assert main(["gold", "pool", *runs, "--gold", gold, "--depth", "5", "-o", "pool.jsonl"]) == 0
-    label("pool.jsonl", {(row["query_id"], row["id"]): 0 for row in lines("pool.jsonl") if row["gain"] is None})
+    label("pool.jsonl", {(row["query_id"], row["id"]): 0 for row in read_lines("pool.jsonl") if row["gain"] is None})
     assert main(["gold", "merge", gold, "pool.jsonl", "-o", "gold.jsonl"]) == 0
     before, after = read_gold(gold).samples, read_gold("gold.jsonl").samples
     for query_id, sample in before.items():

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.json_lines import write_lines
 
 from rankgate.cli import main
 from rankgate.criteria import load_criteria
@@ -113,10 +114,6 @@ def real(name: str) -> tuple[Documents, Samples]:
     return {each["id"]: f"{each['title']} {each['text']}" for each in documents}, samples
 
 
-def write(name: str, lines: list[dict[str, Any]]) -> None:
-    Path(name).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-
-
 @pytest.mark.parametrize(
     ("collection", "gated"),
     [
@@ -141,14 +138,14 @@ def test_an_index_of_thirty_characters_does_not_pass(
     monkeypatch.chdir(tmp_path)
     documents, samples = collection()
     questions = {sample["id"]: sample["input"]["question"] for sample in samples}
-    write("gold.jsonl", samples)
-    write("run.jsonl", search(documents, questions))
+    write_lines("gold.jsonl", samples)
+    write_lines("run.jsonl", search(documents, questions))
     assert main(["init", "--gold", "gold.jsonl", "--run", "run.jsonl"]) == 0
     assert load_criteria("ship-criteria.yaml").gates[0].metric.name == gated
     assert main(["check", *DATE]) == 0
     assert main(["baseline", "accept", *DATE]) == 0
     assert main(["check", *DATE]) == 0
-    write("run.jsonl", search({name: text[:CUT] for name, text in documents.items()}, questions))
+    write_lines("run.jsonl", search({name: text[:CUT] for name, text in documents.items()}, questions))
     capsys.readouterr()
     # Where none of the gold's ids is found any more, and none other of it either, the ids are taken for others.
     assert (main(["check", *DATE]), capsys.readouterr().out[:4]) in {(1, "FAIL"), (2, "NOT ")}

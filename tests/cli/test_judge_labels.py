@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 import pty
 import re
@@ -15,13 +14,13 @@ import sys
 import termios
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.cells import cell_len
 from tests.children import start
 from tests.cli.test_judge import write_gold, write_lines, write_run
 from tests.conftest import ROOT
+from tests.json_lines import read_lines
 from tests.judge.hash_judge import KEY, judging
 
 from rankgate.cli import main
@@ -67,10 +66,6 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         assert server.requests == [], "sampling asks nothing"
 
 
-def lines(name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in Path(name).read_text("utf-8").splitlines()]
-
-
 def words_of(capsys: Capture, *words: str, code: int = 0) -> str:
     capsys.readouterr()
     assert main(["judge", *words]) == code
@@ -85,10 +80,10 @@ def test_a_sample_and_its_design(capsys: Capture) -> None:
         "sample.csv: a sheet of them; a copy of it named after who labels is taken by `judge calibrate`, too\n"
         "next: rankgate judge label sample.jsonl --by NAME\n"
     )
-    assert len(lines("sample.jsonl")) == 45
+    assert len(read_lines("sample.jsonl")) == 45
     for word in ("unsupported", "supported", "absent", "kind", "stratum", "design"):
         assert word not in Path("sample.jsonl").read_text("utf-8")
-    design = lines("sample.design.json")[0]
+    design = read_lines("sample.design.json")[0]
     assert (design["sampled"], len(design["units"]), design["unjudged"]) == (45, 60, 0)
     before = Path("sample.jsonl").read_bytes()
     Path("sample.csv").write_text("with labels")

@@ -8,9 +8,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.json_lines import read_lines
 from tests.repositories import commit, git
 
 import rankgate
@@ -56,10 +56,6 @@ def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         del sys.modules[name]
 
 
-def lines() -> list[dict[str, Any]]:
-    return [json.loads(line) for line in Path("run.jsonl").read_text().splitlines()]
-
-
 @pytest.mark.parametrize(
     "words",
     [
@@ -74,8 +70,8 @@ def test_a_run_is_written_and_counted(words: list[str], capsys: pytest.CaptureFi
     assert printed.out.startswith("recorded 3 of 3 questions in run.jsonl (median ")
     assert printed.out.endswith(" ms)\n")
     assert printed.err == ""
-    assert [line["query_id"] for line in lines()] == ["q1", "q2", "q3"]
-    assert lines()[0]["topk"] == [
+    assert [line["query_id"] for line in read_lines()] == ["q1", "q2", "q3"]
+    assert read_lines()[0]["topk"] == [
         {"rank": 1, "chunk_id": "question 1", "score": 2.5},
         {"rank": 2, "chunk_id": "d", "score": 1},
     ]
@@ -83,7 +79,7 @@ def test_a_run_is_written_and_counted(words: list[str], capsys: pytest.CaptureFi
 
 def test_every_line_says_what_made_it() -> None:
     assert main([*COMMAND, "my_app.search:retrieve", "--set", "index_version=v7", "--set", "k_raw=50"]) == 0
-    assert list(lines()[2].items())[:5] == [
+    assert list(read_lines()[2].items())[:5] == [
         ("query_id", "q3"),
         (TEXT_KEY, text_digest("question 3")),
         ("system", "my_app.search:retrieve"),
@@ -94,7 +90,7 @@ def test_every_line_says_what_made_it() -> None:
 
 def test_the_system_may_be_named() -> None:
     assert main([*COMMAND, "my_app.search:retrieve", "--set", "system=hybrid"]) == 0
-    assert {line["system"] for line in lines()} == {"hybrid"}
+    assert {line["system"] for line in read_lines()} == {"hybrid"}
 
 
 def test_too_many_failures_exit_2_and_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,7 +142,7 @@ def test_the_gold_set_may_stand_in_the_criteria() -> None:
     gates = "gates:\n  - {name: recall@5, threshold: 0.5}\n"
     Path("ship-criteria.yaml").write_text(f"inputs:\n  gold: gold.jsonl\n{gates}")
     assert main(["record", "-o", "run.jsonl", "--retriever", "my_app.search:retrieve"]) == 0
-    assert len(lines()) == 3
+    assert len(read_lines()) == 3
 
 
 CRITERIA = "gates: [{name: recall@5, threshold: 0.5}]\ninputs: {gold: gold.jsonl, run: out/run.jsonl}\n"
@@ -167,7 +163,7 @@ def test_a_function_is_mapped_as_an_answer_is() -> None:
     block = "retriever: {function: 'my_app.search:search', map: {items: docs, chunk_id: key, score: n}}\n"
     Path("ship-criteria.yaml").write_text(CRITERIA.replace("out/", "") + block)
     assert main(["record"]) == 0
-    assert lines()[0]["topk"] == [{"rank": 1, "chunk_id": "question 1", "score": 2}]
+    assert read_lines()[0]["topk"] == [{"rank": 1, "chunk_id": "question 1", "score": 2}]
 
 
 @pytest.mark.parametrize(
@@ -347,7 +343,7 @@ def test_with_a_base_its_questions_are_asked_too(capsys: pytest.CaptureFixture[s
     begin_on_main("".join(json.dumps(sample) + "\n" for sample in samples))
     assert main(["record", "--base", "main"]) == 0
     assert capsys.readouterr().out.startswith("recorded 5 of 5 questions in run.jsonl")
-    asked = [(line["query_id"], line["topk"][0]["chunk_id"], line[TEXT_KEY]) for line in lines()]
+    asked = [(line["query_id"], line["topk"][0]["chunk_id"], line[TEXT_KEY]) for line in read_lines()]
     texts = [*((f"q{n}", f"question {n}") for n in (1, 2, 3)), *before[1:]]
     assert asked == [(name, text, text_digest(text)) for name, text in texts]
     assert main(["check", "--record", "--base", "main", "-o", "report.json"]) == 0
@@ -361,5 +357,5 @@ def test_a_base_that_cannot_be_read_is_warned_of_and_its_commit_must_be_there(
     begin_on_main("not a gold set\n")
     assert main(["record", "--base", "main"]) == 0
     assert "warning: the base's questions are not asked: gold.jsonl at main" in capsys.readouterr().err
-    assert len(lines()) == 3
+    assert len(read_lines()) == 3
     assert main(["record", "--base", "nowhere"]) == 2

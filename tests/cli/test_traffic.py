@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.json_lines import read_lines
 
 from rankgate.cli import main
 from rankgate.model.report import Report
@@ -87,13 +88,9 @@ def broken() -> None:
     assert record() == 0
 
 
-def run_lines() -> list[dict[str, Any]]:
-    return [json.loads(line) for line in Path("run.jsonl").read_text().splitlines()]
-
-
 def test_traffic_is_asked_after_the_gold_set_and_marked(capsys: pytest.CaptureFixture[str]) -> None:
     assert record() == 0
-    assert [(line["query_id"][0], line.get("traffic", False)) for line in run_lines()] == (
+    assert [(line["query_id"][0], line.get("traffic", False)) for line in read_lines()] == (
         [("q", False)] * 10 + [("t", True)] * 40
     )
     assert "recorded 50 of 50 questions, 40 of them traffic, in run.jsonl" in capsys.readouterr().out
@@ -104,7 +101,7 @@ def test_traffic_is_asked_after_the_gold_set_and_marked(capsys: pytest.CaptureFi
 )
 def test_a_limit(limit: str, asked: int) -> None:
     assert record("--traffic-limit", limit) == 0
-    ids = [line["query_id"] for line in run_lines() if line.get("traffic")]
+    ids = [line["query_id"] for line in read_lines() if line.get("traffic")]
     assert len(ids) == asked
     assert ids != [f"t{at}" for at in range(15)], "not the first of the file"
 
@@ -112,7 +109,7 @@ def test_a_limit(limit: str, asked: int) -> None:
 def test_a_limit_for_a_check_that_records(capsys: pytest.CaptureFixture[str]) -> None:
     accept()
     assert main(["check", "--record", "--traffic-limit", "15"]) == 0
-    assert sum(line.get("traffic", False) for line in run_lines()) == 15
+    assert sum(line.get("traffic", False) for line in read_lines()) == 15
     assert "the run has no line for 25 of 40 traffic questions of the accepted run" in capsys.readouterr().out
     assert main(["check", "--traffic-limit", "15"]) == 2
     assert "--traffic-limit goes with --record" in capsys.readouterr().err
@@ -155,7 +152,7 @@ def test_an_interrupted_recording_goes_on_within_the_traffic() -> None:
     engine().seen.clear()
     assert record() == 0
     assert engine().seen == [f"{WORD} in {'thai' if at % 4 == 0 else 'english'} {at}" for at in range(21, 40)]
-    assert len(run_lines()) == 50
+    assert len(read_lines()) == 50
 
 
 def test_an_accepted_run_keeps_no_text() -> None:
@@ -193,7 +190,7 @@ def test_values_of_the_gold_set_are_those_without_traffic() -> None:
     with_traffic = checked()
     text = Path("ship-criteria.yaml").read_text()
     Path("ship-criteria.yaml").write_text(text.replace(", traffic: traffic.jsonl", ""))
-    named = [line for line in run_lines() if not line.get("traffic")]
+    named = [line for line in read_lines() if not line.get("traffic")]
     without = checked()
     assert (without.gates, without.measured.metrics, without.remarks.notes) == (
         with_traffic.gates,

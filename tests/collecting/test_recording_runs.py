@@ -3,13 +3,13 @@
 import asyncio
 import functools
 import gzip
-import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.json_lines import read_lines
 
 import rankgate
 from rankgate.collecting.recorder import RecordingError
@@ -29,10 +29,6 @@ def gold_of(count: int = COUNT) -> Gold:
         for number in range(1, count + 1)
     }
     return Gold(samples=samples, name="gold.jsonl", format="jsonl", fingerprint="of the judgments")
-
-
-def lines_of(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
 def plain(question: str) -> list[str]:
@@ -103,7 +99,7 @@ def test_every_question_once_and_in_gold_order(tmp_path: Path, retrieve: Any, wo
     assert [(ranking.query_id, ranking.ids) for ranking in read_run(str(path)).rankings] == [
         (f"q{number}", [f"question {number}", "d"]) for number in range(1, COUNT + 1)
     ]
-    assert all(line["latency_ms"]["retrieve"] >= 0 for line in lines_of(path))
+    assert all(line["latency_ms"]["retrieve"] >= 0 for line in read_lines(path))
     assert (done.path, done.total, done.recorded, done.resumed, done.failures) == (path.as_posix(), COUNT, COUNT, 0, ())
     assert seen == [(number, COUNT) for number in range(COUNT + 1)]
     assert [file.name for file in path.parent.iterdir()] == ["run.jsonl"]
@@ -111,7 +107,7 @@ def test_every_question_once_and_in_gold_order(tmp_path: Path, retrieve: Any, wo
 
 def test_one_worker_calls_in_this_thread(tmp_path: Path) -> None:
     rankgate.record(gold_of(), lambda _: [threading.get_ident()], tmp_path / "run.jsonl")
-    [(only,)] = {tuple(item["chunk_id"] for item in line["topk"]) for line in lines_of(tmp_path / "run.jsonl")}
+    [(only,)] = {tuple(item["chunk_id"] for item in line["topk"]) for line in read_lines(tmp_path / "run.jsonl")}
     assert only == threading.get_ident()
 
 
@@ -217,7 +213,7 @@ def test_when_every_question_fails_the_old_run_stays(tmp_path: Path) -> None:
 def test_provenance_stands_on_every_line_between_query_and_results(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     rankgate.record(gold_of(2), plain, path, provenance={"system": "hybrid", "chunker": {"overlap": 80}})
-    assert [list(line) for line in lines_of(path)] == [
+    assert [list(line) for line in read_lines(path)] == [
         ["query_id", TEXT_KEY, "system", "chunker", "topk", "latency_ms"]
     ] * 2
     assert read_run(str(path)).provenance == {"system": "hybrid", "chunker": {"overlap": 80}}
@@ -290,7 +286,7 @@ def test_an_unanswerable_sample_is_asked_too(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     rankgate.record(gold, lambda question: [question], tmp_path / "run.jsonl")
-    asked = [(line["query_id"], line["topk"][0]["chunk_id"]) for line in lines_of(tmp_path / "run.jsonl")]
+    asked = [(line["query_id"], line["topk"][0]["chunk_id"]) for line in read_lines(tmp_path / "run.jsonl")]
     assert asked == [("7", "Wo?"), ("none", "Où ?")]
 
 

@@ -25,6 +25,7 @@ import trustme
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.children import start
+from tests.json_lines import read_lines
 
 import rankgate
 from rankgate.cli import main
@@ -141,19 +142,15 @@ def kept() -> int:
     return Path("run.jsonl.partial").read_text().count("\n") - 1 if Path("run.jsonl.partial").exists() else 0
 
 
-def lines() -> list[dict[str, Any]]:
-    return [json.loads(line) for line in Path("run.jsonl").read_text().splitlines()]
-
-
 def test_a_search_engine_is_asked_and_read_by_paths(server: Server) -> None:
     assert by_url(server, "--workers", "2") == 0
-    assert [line["query_id"] for line in lines()] == ["q1", "q2", "q3"]
-    assert lines()[0]["topk"] == [
+    assert [line["query_id"] for line in read_lines()] == ["q1", "q2", "q3"]
+    assert read_lines()[0]["topk"] == [
         {"rank": 1, "chunk_id": "a", "score": 2.5, "text": "A"},
         {"rank": 2, "chunk_id": "b", "score": 1},
     ]
-    assert lines()[0]["system"] == server.url
-    assert set(lines()[0]["latency_ms"]) == {"retrieve"}
+    assert read_lines()[0]["system"] == server.url
+    assert set(read_lines()[0]["latency_ms"]) == {"retrieve"}
     method, path, headers, body = min(server.requests, key=lambda each: each[3])
     assert (method, path, json.loads(body)) == (
         "POST", "/search", {"query": {"match": {"body": "question 1"}}, "id": "q1"}
@@ -175,9 +172,9 @@ def test_a_search_engine_is_asked_and_read_by_paths(server: Server) -> None:
 def test_usual_answers_need_no_paths(server: Server, given: Any, expected: list[Any]) -> None:
     server.always = answer(given)
     assert recorded("--url", server.url + "?q={{question}}") == 0
-    assert [item.get("chunk_id", item.get("id")) for item in lines()[0]["topk"]] == expected
+    assert [item.get("chunk_id", item.get("id")) for item in read_lines()[0]["topk"]] == expected
     assert server.requests[0][:2] == ("GET", "/search?q=question%201")
-    assert lines()[0].get("answer") == (given.get("answer") if isinstance(given, dict) else None)
+    assert read_lines()[0].get("answer") == (given.get("answer") if isinstance(given, dict) else None)
 
 
 def mapped(value: Any, **fields: Any) -> tuple[Any, list[str]]:
@@ -233,7 +230,7 @@ def test_a_key_that_only_the_first_answers_had_is_none_that_all_lack(server: Ser
     server.script = [answer({**HITS, "text": "A."}), answer({**HITS, "text": "B."}), answer(b"", 500)]
     assert by_url(server, map={**FULL, "answer": "text"}) == 2
     assert by_url(server, map={**FULL, "answer": "text"}) == 0
-    assert [line.get("answer") for line in lines()] == ["A.", "B.", None]
+    assert [line.get("answer") for line in read_lines()] == ["A.", "B.", None]
 
 
 TROUBLE: list[Any] = [
@@ -376,7 +373,7 @@ def test_one_question_that_a_firewall_rejects_is_one_failure(
     assert kept() == 2
     server.always = answer(b"", 403)  # asked again alone, as the first of its recording
     assert by_url(server, "--allow-errors", "1") == 0
-    assert (len(lines()), len(server.requests)) == (2, 4)
+    assert (len(read_lines()), len(server.requests)) == (2, 4)
 
 
 def test_two_questions_that_a_firewall_rejects_are_allowed_after_the_third_was_recorded(server: Server) -> None:
@@ -384,7 +381,7 @@ def test_two_questions_that_a_firewall_rejects_are_allowed_after_the_third_was_r
     server.always = answer(b"", 403)
     assert by_url(server) == 2
     assert by_url(server, "--allow-errors", "2") == 0
-    assert (len(lines()), len(server.requests)) == (1, 5)
+    assert (len(read_lines()), len(server.requests)) == (1, 5)
 
 
 def test_a_key_that_the_server_repeats_in_its_results_is_not_kept(server: Server) -> None:
@@ -392,7 +389,7 @@ def test_a_key_that_the_server_repeats_in_its_results_is_not_kept(server: Server
     server.always = answer(escaped.encode())
     assert named(url=server.url + "?q={{question}}", headers={"X-Api-Key": "${TOKEN}"}) == 0
     assert_no_secret("")
-    assert lines()[0]["topk"][0] == {"rank": 1, "id": "x***", "***": 1}
+    assert read_lines()[0]["topk"][0] == {"rank": 1, "id": "x***", "***": 1}
 
 
 def test_nobody_there_and_a_certificate_that_nobody_trusts(capsys: pytest.CaptureFixture[str]) -> None:
@@ -563,11 +560,11 @@ def asked() -> list[str]:
 @pytest.mark.parametrize("mode", ["plain", "chatty", "buffered"])
 def test_a_command_is_asked(program: str, mode: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert recorded("--command", f"{program} {mode} --key hidden") == 0
-    assert [[item["chunk_id"] for item in line["topk"]] for line in lines()] == [
+    assert [[item["chunk_id"] for item in line["topk"]] for line in read_lines()] == [
         [f"question {n}", "a"] for n in (1, 2, 3)
     ]
-    assert {line["system"] for line in lines()} == {f"{sys.executable} search.py"}
-    assert "latency_ms" in lines()[0]
+    assert {line["system"] for line in read_lines()} == {f"{sys.executable} search.py"}
+    assert "latency_ms" in read_lines()[0]
     assert "(median" in capsys.readouterr().out
     assert asked() == ["q1", "q2", "q3"]
 
@@ -618,7 +615,7 @@ def test_a_command_that_reads_nothing_cannot_block(program: str) -> None:
     samples = [{"id": f"q{n}", "input": "x" * 200_000, "expected_output": ["a"]} for n in (1, 2)]
     Path("gold.jsonl").write_text("".join(json.dumps(sample) + "\n" for sample in samples))
     assert recorded("--command", f"{program} deaf") == 0
-    assert len(lines()) == 2
+    assert len(read_lines()) == 2
 
 
 @pytest.mark.parametrize("mode", ["kill", "half"])
@@ -627,7 +624,7 @@ def test_after_it_died_only_what_is_missing_is_asked(program: str, mode: str) ->
     Path("go").touch()
     assert recorded("--command", f"{program} {mode}") == 0
     assert asked() == ["q1", "q2", "q3", "q3"]
-    assert len(lines()) == 3
+    assert len(read_lines()) == 3
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)

@@ -375,27 +375,24 @@ def test_a_key_beside_the_gates_that_is_refused(written: str, problem: str) -> N
             )
         ),
         # Numbers out of range.
-        pytest.param(
+        (
             "gates:\n  - name: latency\n    threshold: -3\n",
             ["3: gates[0].threshold: -3 lies outside [0, ∞), the range of latency"],
-            id="below 0 ms",
         ),
         # Gates that say nothing.
-        pytest.param("gates: []\n", ["1: gates: expected a list that is not empty"], id="no gate"),
-        pytest.param("gates:\n", ["1: gates: expected a list, found nothing"], id="gates without a value"),
-        pytest.param("gates: {}\n", ["1: gates: expected a list, found {}"], id="gates as a mapping"),
-        pytest.param("default_k: 5\n", ["1: gates: is missing"], id="no gates"),
-        pytest.param(
+        ("gates: []\n", ["1: gates: expected a list that is not empty"]),
+        ("gates:\n", ["1: gates: expected a list, found nothing"]),
+        ("gates: {}\n", ["1: gates: expected a list, found {}"]),
+        ("default_k: 5\n", ["1: gates: is missing"]),
+        (
             "gates:\n  - name: recall@5\n    severity: error\n",
             ["2: gates[0].name: the gate limits nothing; give it a threshold, a regression_max, or both"],
-            id="a gate without limits",
         ),
-        pytest.param(
+        (
             gate("threshold: null"),
             ["2: gates[0].name: the gate limits nothing; give it a threshold, a regression_max, or both"],
-            id="a gate whose limit has no value",
         ),
-        pytest.param(
+        (
             "gates:\n  - recall@5\n",
             [
                 (
@@ -404,46 +401,29 @@ def test_a_key_beside_the_gates_that_is_refused(written: str, problem: str) -> N
                     "direction, found the text 'recall@5'"
                 )
             ],
-            id="a gate that is only a name",
         ),
-        pytest.param("gates:\n  - threshold: 0.5\n", ["2: gates[0].name: is missing"], id="a gate without a name"),
-        pytest.param(
-            "gates:\n  - name:\n    threshold: 0.5\n",
-            ["2: gates[0].name: expected text, found nothing"],
-            id="a name without a value",
-        ),
-        pytest.param(
-            "gates:\n  - name: ''\n    threshold: 0.5\n",
-            ["2: gates[0].name: expected text that is not empty"],
-            id="an empty name",
-        ),
-        pytest.param(
-            "gates:\n  - name: 5\n    threshold: 0.5\n",
-            ["2: gates[0].name: expected text, found 5"],
-            id="a number as a name",
-        ),
+        ("gates:\n  - threshold: 0.5\n", ["2: gates[0].name: is missing"]),
+        ("gates:\n  - name:\n    threshold: 0.5\n", ["2: gates[0].name: expected text, found nothing"]),
+        ("gates:\n  - name: ''\n    threshold: 0.5\n", ["2: gates[0].name: expected text that is not empty"]),
+        ("gates:\n  - name: 5\n    threshold: 0.5\n", ["2: gates[0].name: expected text, found 5"]),
         # Metrics.
-        pytest.param(
+        (
             gate("metric: recal@5\n    threshold: 0.5"),
             ["3: gates[0].metric: unknown metric 'recal@5'; did you mean 'recall@5'?"],
-            id="unknown metric",
         ),
-        pytest.param(
+        (
             "gates:\n  - name: retrieval_recal_at_5\n    threshold: 0.5\n",
             [f"2: gates[0].name: unknown metric 'retrieval_recal_at_5'; did you mean 'recall@5'?{OR_SAY_SO}"],
-            id="a name that is no metric",
         ),
-        pytest.param(
+        (
             "gates:\n  - name: quality\n    threshold: 0.5\n",
             [f"2: gates[0].name: unknown metric 'quality'; `rankgate metrics` lists them{OR_SAY_SO}"],
-            id="a name that is far from any metric",
         ),
-        pytest.param(
+        (
             gate("metric: recall@0\n    threshold: 0.5"),
             ["3: gates[0].metric: 'recall@0': the cut-off k must be at least 1"],
-            id="k = 0",
         ),
-        pytest.param(
+        (
             gate("metric: ndcg(gian=binary)@5\n    threshold: 0.5"),
             [
                 (
@@ -451,9 +431,8 @@ def test_a_key_beside_the_gates_that_is_refused(written: str, problem: str) -> N
                     "(known: gain, discount, ideal, stage, rewrite, source, item_source, judged_only)"
                 )
             ],
-            id="unknown parameter",
         ),
-        pytest.param(
+        (
             gate("metric: recall@5\n    segments: [{by: lang, only: {pt: {threshold: 85}}}]"),
             [
                 (
@@ -461,38 +440,28 @@ def test_a_key_beside_the_gates_that_is_refused(written: str, problem: str) -> N
                     "write 0.85 for 85%"
                 )
             ],
-            id="a limit of one segment out of range",
         ),
-        pytest.param(
+        (
             gate("metric: recall@5\n    threshold: 0.5") + "confidence: 95\n",
             ["5: confidence: expected a number below 1, found 95"],
-            id="confidence in percent",
         ),
-        pytest.param(
+        (
             gate("metric: score(cost)\n    threshold: 0.5"),
             ["2: gates[0].direction: score(cost) is another tool's number; say which way is better: higher or lower"],
-            id="a score without its direction",
         ),
-        pytest.param(
+        (
             gate("metric: recall@5\n    threshold: 0.5") + "match: {by: doc, seperator: '/'}\n",
             ["5: match.seperator: unknown key; did you mean 'separator'?"],
-            id="a parameter of the matching that is none",
         ),
-        pytest.param(
+        (
             gate("metric: recall@5\n    threshold: 0.5") + "match: {by: text, similarity: 0}\n",
             ["5: match.similarity: expected a number above 0, found 0"],
-            id="a similarity that lets everything match",
         ),
-        pytest.param(
+        (
             gate("metric: recall@5\n    threshold: 0.5") + "match: {by: text, similarity: 1.5}\n",
             ["5: match.similarity: expected a number of at most 1, found 1.5"],
-            id="a similarity that nothing reaches",
         ),
-        pytest.param(
-            gate("metric: 5\n    threshold: 0.5"),
-            ["3: gates[0].metric: expected text, found 5"],
-            id="a number as a metric",
-        ),
+        (gate("metric: 5\n    threshold: 0.5"), ["3: gates[0].metric: expected text, found 5"]),
         # Severity.
         *(
             pytest.param(
@@ -503,7 +472,7 @@ def test_a_key_beside_the_gates_that_is_refused(written: str, problem: str) -> N
             for word in ("warn", "Error", "no")
         ),
         # Keys.
-        pytest.param(
+        (
             gate("threshold: 0.5\n    xyzzy: 1"),
             [
                 (
@@ -511,9 +480,8 @@ def test_a_key_beside_the_gates_that_is_refused(written: str, problem: str) -> N
                     "severity, evidence, confidence, max_unjudged, segments, must_pass, max_lost_queries, direction)"
                 )
             ],
-            id="unknown key, nothing near",
         ),
-        pytest.param(
+        (
             f"{ONE}severity: error\n",
             [
                 (
@@ -521,12 +489,10 @@ def test_a_key_beside_the_gates_that_is_refused(written: str, problem: str) -> N
                     "max_unjudged, match, fork_runs, accept_own, publish, judge, retriever)"
                 )
             ],
-            id="a key a level too high",
         ),
-        pytest.param(
+        (
             "gats:\n  - {name: mrr, threshold: 0.5}\n",
             ["1: gats: unknown key; did you mean 'gates'?", "1: gates: is missing"],
-            id="gates misspelt",
         ),
         # The rest of the file.
         *(
@@ -546,7 +512,7 @@ def test_a_key_beside_the_gates_that_is_refused(written: str, problem: str) -> N
                 "null": ", found nothing",
             }.items()
         ),
-        pytest.param(
+        (
             f"{ONE}inputs: gold.yaml\n",
             [
                 (
@@ -554,29 +520,29 @@ def test_a_key_beside_the_gates_that_is_refused(written: str, problem: str) -> N
                     "waivers, found the text 'gold.yaml'"
                 )
             ],
-            id="inputs as text",
         ),
-        pytest.param(
+        (
             f"{ONE}inputs:\n  gold: {{path: 5, format: 6}}\n",
             ["4: inputs.gold.path: expected text, found 5", "4: inputs.gold.format: expected text, found 6"],
-            id="path and format as numbers",
         ),
-        pytest.param("[]\n", ["1: expected `gates:` with a list of gates, found []"], id="a list"),
-        pytest.param("recall@5\n", ["1: expected `gates:` with a list of gates, found 'recall@5'"], id="text"),
+        ("[]\n", ["1: expected `gates:` with a list of gates, found []"]),
+        ("recall@5\n", ["1: expected `gates:` with a list of gates, found 'recall@5'"]),
         # YAML that guesses or hides.
-        pytest.param(f"{ONE}{ONE}", ["3: gates: duplicate key, first on line 1"], id="gates twice"),
+        (f"{ONE}{ONE}", ["3: gates: duplicate key, first on line 1"]),
         # All at once.
-        pytest.param(
-            "gates:\n"
-            "  - name: recall@5\n"
-            "    threshold: '0.5'\n"
-            "    severity: bad\n"
-            "  - name: mrr\n"
-            "    threshhold: 0.5\n"
-            "  - threshold: 0.5\n"
-            "default_k: 0\n"
-            "inputs:\n"
-            "  glod: x\n",
+        (
+            (
+                "gates:\n"
+                "  - name: recall@5\n"
+                "    threshold: '0.5'\n"
+                "    severity: bad\n"
+                "  - name: mrr\n"
+                "    threshhold: 0.5\n"
+                "  - threshold: 0.5\n"
+                "default_k: 0\n"
+                "inputs:\n"
+                "  glod: x\n"
+            ),
             [
                 "3: gates[0].threshold: expected a number, found the text '0.5'; remove the quotes",
                 "4: gates[0].severity: expected error or warning, found the text 'bad'",
@@ -585,16 +551,17 @@ def test_a_key_beside_the_gates_that_is_refused(written: str, problem: str) -> N
                 "8: default_k: expected a whole number of at least 1, found 0",
                 "10: inputs.glod: unknown key; did you mean 'gold'?",
             ],
-            id="all that is wrong with the shape",
         ),
-        pytest.param(
-            "gates:\n"
-            "  - name: recal@5\n"
-            "    threshold: 0.5\n"
-            "  - name: mrr\n"
-            "    threshold: 85\n"
-            "    regression_max: 5\n"
-            "  - name: mrr\n",
+        (
+            (
+                "gates:\n"
+                "  - name: recal@5\n"
+                "    threshold: 0.5\n"
+                "  - name: mrr\n"
+                "    threshold: 85\n"
+                "    regression_max: 5\n"
+                "  - name: mrr\n"
+            ),
             [
                 f"2: gates[0].name: unknown metric 'recal@5'; did you mean 'recall@5'?{OR_SAY_SO}",
                 "5: gates[1].threshold: 85 lies outside [0, 1], the range of mrr; write 0.85 for 85%",
@@ -602,36 +569,38 @@ def test_a_key_beside_the_gates_that_is_refused(written: str, problem: str) -> N
                 "7: gates[2].name: the gate 'mrr' stands twice; give each its own name",
                 "7: gates[2].name: the gate limits nothing; give it a threshold, a regression_max, or both",
             ],
-            id="all that is wrong with the meaning",
         ),
-        pytest.param(
-            "gates:\n"
-            "  - {name: recal@5, threshold: 0.5}\n"
-            "  - {name: mrr, threshhold: 0.5}\n"
-            "  - {name: map, threshold: 85}\n",
+        (
+            (
+                "gates:\n"
+                "  - {name: recal@5, threshold: 0.5}\n"
+                "  - {name: mrr, threshhold: 0.5}\n"
+                "  - {name: map, threshold: 85}\n"
+            ),
             [
                 f"2: gates[0].name: unknown metric 'recal@5'; did you mean 'recall@5'?{OR_SAY_SO}",
                 "3: gates[1].threshhold: unknown key; did you mean 'threshold'?",
                 "4: gates[2].threshold: 85 lies outside [0, 1], the range of map; write 0.85 for 85%",
             ],
-            id="what is wrong with the shape of one gate and the meaning of others",
         ),
-        pytest.param(
-            "gates:\n"
-            "  - name: low bar\n"
-            "    metric: recal@5\n"
-            "    severity: bad\n"
-            "    threshold: '0.5'\n"
-            "  - name: mrr\n"
-            "    threshold: 85\n"
-            "    regression_max: 5\n"
-            "    confidence: yes\n"
-            "    direction: higher\n"
-            "    segments: {by: [], threshold: 85}\n"
-            "  - {name: mrr, metric: 5, thresold: 1}\n"
-            "  - {name: latency, threshold: 50, must_pass: [q1], max_lost_queries: 1, confidence: 2}\n"
-            "  - mrr\n"
-            "default_k: 0\n",
+        (
+            (
+                "gates:\n"
+                "  - name: low bar\n"
+                "    metric: recal@5\n"
+                "    severity: bad\n"
+                "    threshold: '0.5'\n"
+                "  - name: mrr\n"
+                "    threshold: 85\n"
+                "    regression_max: 5\n"
+                "    confidence: yes\n"
+                "    direction: higher\n"
+                "    segments: {by: [], threshold: 85}\n"
+                "  - {name: mrr, metric: 5, thresold: 1}\n"
+                "  - {name: latency, threshold: 50, must_pass: [q1], max_lost_queries: 1, confidence: 2}\n"
+                "  - mrr\n"
+                "default_k: 0\n"
+            ),
             [
                 "3: gates[0].metric: unknown metric 'recal@5'; did you mean 'recall@5'?",
                 "4: gates[0].severity: expected error or warning, found the text 'bad'",
@@ -654,18 +623,16 @@ def test_a_key_beside_the_gates_that_is_refused(written: str, problem: str) -> N
                 ),
                 "15: default_k: expected a whole number of at least 1, found 0",
             ],
-            id="wrong kinds of values beside wrong meanings, in the same gates",
         ),
-        pytest.param(
+        (
             gate("severity: bad\n    metric: recal@5\n    threshold: 0.5"),
             [
                 "3: gates[0].severity: expected error or warning, found the text 'bad'",
                 "4: gates[0].metric: unknown metric 'recal@5'; did you mean 'recall@5'?",
             ],
-            id="a misspelt metric beside a value of the wrong kind",
         ),
         # What the file may write in two ways.
-        pytest.param(
+        (
             gate("segments: lang"),
             [
                 (
@@ -673,17 +640,15 @@ def test_a_key_beside_the_gates_that_is_refused(written: str, problem: str) -> N
                     "severity and only or a list, found the text 'lang'"
                 )
             ],
-            id="segments as text",
         ),
-        pytest.param(
+        (
             gate("segments: [{by: 5, threshold: 1}, {by: [a, 5], threshold: 1}]"),
             [
                 "3: gates[0].segments[0].by: expected text or a list, found 5",
                 "3: gates[0].segments[1].by[1]: expected text, found 5",
             ],
-            id="segments by a number",
         ),
-        pytest.param(
+        (
             gate("segments: {by: lang, only: {threshold: {thresold: 1}, ..: {threshold: 85}, by: 5}}"),
             [
                 "3: gates[0].segments.only.threshold.thresold: unknown key; did you mean 'threshold'?",
@@ -692,10 +657,9 @@ def test_a_key_beside_the_gates_that_is_refused(written: str, problem: str) -> N
                     "found 5"
                 ),
             ],
-            id="tags that are called as our keys are",
         ),
         # What a gate or a file knows of itself is no key of it.
-        pytest.param(
+        (
             gate("threshold: 1\n    line: 7") + "name: mine\n",
             [
                 (
@@ -707,7 +671,6 @@ def test_a_key_beside_the_gates_that_is_refused(written: str, problem: str) -> N
                     "max_unjudged, match, fork_runs, accept_own, publish, judge, retriever)"
                 ),
             ],
-            id="line and name",
         ),
     ],
 )

@@ -7,6 +7,7 @@ from typing import Literal
 
 import pytest
 from msgspec.structs import replace
+from tests.gate_rows import scores_of
 from tests.gates.deciding import decide
 from tests.renderers.reports import RECALL
 
@@ -179,17 +180,7 @@ def gate(metric: str, *, floor: float | None = None, drop: float | None = None, 
 
 def results(gates: Sequence[Gate], values: Mapping[str, tuple[float, float]]) -> list[GateResult]:
     """What the gates say where each metric went from its first value to its second."""
-    before, now = (
-        Scores(
-            query_ids=("q1",),
-            values={name: [pair[side]] for name, pair in values.items()},
-            missing=frozenset(),
-            unknown_queries=(),
-            duplicates=0,
-            cut=0,
-        )
-        for side in (0, 1)
-    )
+    before, now = (scores_of(("q1",), {name: [pair[side]] for name, pair in values.items()}) for side in (0, 1))
     return [decide(each, now, before) for each in gates]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.gate_rows import scores_of
 
 from rankgate.diagnosis.by_tag import by_tag
 from rankgate.metrics.comparison import compare
@@ -26,14 +27,8 @@ def gold(tags: Mapping[str, Sequence[str]]) -> Gold:
 
 
 def scores(asked: Gold, values: Sequence[float | None], metric: str, new: Collection[str] = ()) -> Scores:
-    return Scores(
-        query_ids=tuple(asked.samples),
-        values={parse_metric(metric).name: list(values)},
-        missing=frozenset(new),
-        new_queries=frozenset(new),
-        unknown_queries=(),
-        duplicates=0,
-        cut=0,
+    return scores_of(
+        asked.samples, {parse_metric(metric).name: values}, missing=frozenset(new), new_queries=frozenset(new)
     )
 
 
@@ -135,14 +130,7 @@ def test_a_segment_takes_quantiles_as_the_metric_does() -> None:
 
 def test_every_metric_is_in_every_segment_in_the_order_asked() -> None:
     asked = gold(TWO)
-    both = Scores(
-        query_ids=tuple(asked.samples),
-        values={"mrr": [1.0, 0.5, 0.0], "recall@5": [1.0, 1.0, 0.0]},
-        missing=frozenset(),
-        unknown_queries=(),
-        duplicates=0,
-        cut=0,
-    )
+    both = scores_of(asked.samples, {"mrr": [1.0, 0.5, 0.0], "recall@5": [1.0, 1.0, 0.0]})
     for segment in by_tag(asked, parse_metrics("recall@5,mrr"), both, both):
         assert list(segment.metrics) == ["recall@5", "mrr"]
 

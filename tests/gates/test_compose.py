@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.gate_rows import changed, gate_result
+from tests.gate_rows import changed
 from tests.gates.deciding import decide
 from tests.gates.test_decide import scores
+from tests.renderers.reports import FELL, RECALL
 from tests.report_keys import report_from
 from tests.rows import each_row
 
@@ -38,61 +38,22 @@ from rankgate.model.report import BaselineSource, Diagnosis, Moved, Provenance, 
 from rankgate.model.report_text import decode_report, encode_report
 from rankgate.model.scores import KeptQueries, RankSummary
 from rankgate.model.values import (
-    Direction,
-    EvidenceState,
     Gold,
     Ranking,
     Reason,
     ReasonKind,
     Ruling,
     Sample,
-    Unit,
     Verdict,
 )
 from rankgate.readers.base import Run, deduplicated
 
 PASS, WARN, FAIL, NOT_JUDGED = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED
-MEANINGS = {
-    "recall@5": "share of the relevant documents found in the first 5 results",
-    "mrr": "how high the first relevant document stands in the whole list, 1 = always first",
-    "latency": "milliseconds that a question takes on average",
-}
 
 
-NUMBERS: Mapping[str, Mapping[str, Any]] = {
-    "recall@5": {"unit": Unit.SHARE, "baseline": 0.87, "paired_value": 0.812, "delta": -0.058, "regression_max": 0.03},
-    "mrr": {"unit": Unit.SCORE, "baseline": 0.751, "paired_value": 0.69, "delta": -0.061, "regression_max": 0.05},
-    "latency": {
-        "unit": Unit.MILLISECONDS,
-        "direction": Direction.LOWER,
-        "baseline": None,
-        "paired_value": None,
-        "delta": None,
-        "regression_max": None,
-    },
-}
-
-
-def result(verdict: Verdict, metric: str = "recall@5", *reasons: Reason, floor: float | None = None) -> GateResult:
-    known = {
-        "name": metric,
-        "metric": metric,
-        "meaning": MEANINGS[metric],
-        "direction": Direction.HIGHER,
-        "segment": None,
-        "severity": "error",
-        "value": 0.612,
-        "ci": None,
-        "threshold": floor,
-        "delta_ci": None,
-        "evidence_state": EvidenceState.CLEAR,
-        "verdict": verdict,
-        "reasons": list(reasons) or [Reason(ReasonKind.THRESHOLD, ruling=Ruling.HOLDS)],
-        "n": 7,
-        "n_pairs": 7,
-        "line": None,
-    }
-    return gate_result(**{**known, **NUMBERS[metric]})
+def result(verdict: Verdict, metric: str = "recall@5", *reasons: Reason) -> GateResult:
+    held = Reason(ReasonKind.THRESHOLD, ruling=Ruling.HOLDS)
+    return changed(RECALL, name=metric, metric=metric, verdict=verdict, reasons=list(reasons) or [held], line=None)
 
 
 def headline(
@@ -110,11 +71,7 @@ def headline(
     return with_conclusion(report).summary
 
 
-FELL = Reason(ReasonKind.REGRESSION, ruling=Ruling.VIOLATED, state=EvidenceState.CLEAR)
-LOW = Reason(ReasonKind.THRESHOLD, ruling=Ruling.VIOLATED, state=EvidenceState.CLEAR)
 NO_BASELINE = Reason(ReasonKind.NO_BASELINE)
-NO_LATENCY = Reason(ReasonKind.NOT_IN_BASELINE)
-ONE_SIDED = Reason(ReasonKind.ONE_SIDED, count=3)
 
 
 SAMPLES = {"q1": ["a"], "q2": ["b"], "q3": ["c", "d"], "none": []}

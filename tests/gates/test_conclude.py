@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.gate_rows import gate_result
+from tests.gate_rows import changed
+from tests.renderers.reports import RECALL
 from tests.report_keys import report_from
 
 from rankgate.errors import Problem
@@ -16,7 +17,7 @@ from rankgate.model.gate_result import GateResult
 from rankgate.model.headline import other_sentences, sentence
 from rankgate.model.lineage import GoldChanges
 from rankgate.model.report import Call, Provenance, Queries, Report, Source, exit_code
-from rankgate.model.values import Direction, EvidenceState, Reason, ReasonKind, Ruling, Unit, Verdict
+from rankgate.model.values import Direction, Reason, ReasonKind, Ruling, Unit, Verdict
 
 PASS, WARN, FAIL = Verdict.PASS, Verdict.WARN, Verdict.FAIL
 RUN = Provenance(rankgate="0.1.0", date="2026-01-31", run=Source(path="run.jsonl", format="jsonl"))
@@ -43,11 +44,7 @@ def gate(
     row: dict[str, Any] = {
         "name": name,
         "metric": name,
-        "meaning": "share of the relevant documents found in the first 5 results",
-        "unit": Unit.SHARE,
-        "direction": Direction.HIGHER,
         "segment": segment,
-        "severity": "error",
         "value": now,
         "ci": (now - 0.02, now + 0.02),
         "threshold": floor,
@@ -56,14 +53,13 @@ def gate(
         "delta": None if before is None else now - before,
         "delta_ci": None if before is None else ci,
         "regression_max": drop,
-        "evidence_state": EvidenceState.CLEAR,
         "verdict": verdict,
         "reasons": [Reason(kind, ruling=ruling)],
         "n": n,
         "n_pairs": 0 if before is None else n,
         "line": 3,
     }
-    return gate_result(**{**row, **more})
+    return changed(RECALL, **{**row, **more})
 
 
 def asked(total: int, *, missing: int = 0, new: int = 0) -> Queries:

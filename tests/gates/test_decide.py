@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.gate_rows import changed, gate_result
+from tests.gate_rows import changed, gate_result, scores_of
 from tests.gates.deciding import decide
 from tests.rows import each_row
 
@@ -53,15 +53,7 @@ def scores(values: Column, metric: str = "recall@5", *, missing: Collection[int]
     """A run's scores; `missing` are the positions of the questions that it lacks, all of them new to a baseline."""
     ids = tuple(f"q{position}" for position in range(len(values)))
     lacking = frozenset(ids[position] for position in missing)
-    return Scores(
-        query_ids=ids,
-        values={parse_metric(metric).name: list(values)},
-        missing=lacking,
-        new_queries=lacking,
-        unknown_queries=(),
-        duplicates=0,
-        cut=0,
-    )
+    return scores_of(ids, {parse_metric(metric).name: values}, missing=lacking, new_queries=lacking)
 
 
 TOO_FEW = ", with too few questions to tell it from noise"

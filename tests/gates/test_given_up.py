@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.gate_rows import scores_of
 from tests.rows import each_row
 
 from rankgate.criteria.model import parse_criteria
@@ -22,15 +23,7 @@ def scores(lost: int, won: int = 0, name: str = "recall@5") -> Scores:
     values: list[float | None] = [float(row >= 30) for row in range(300)]
     values[30 : 30 + lost] = [0.0] * lost
     values[:won] = [1.0] * won
-    return Scores(
-        query_ids=tuple(GOLD.samples),
-        values={name: values},
-        missing=frozenset(),
-        unknown_queries=(),
-        duplicates=0,
-        cut=0,
-        samples=GOLD.samples,
-    )
+    return scores_of(GOLD.samples, {name: values}, samples=GOLD.samples)
 
 
 def said(now: Scores, mark: AnchorMark = MARK, **gate: Any) -> list[tuple[str, float]]:

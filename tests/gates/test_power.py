@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.gate_rows import scores_of
 from tests.gates.deciding import decide
 
 from rankgate.criteria import Gate
@@ -256,15 +257,7 @@ def test_a_measured_spread_is_not_called_assumed() -> None:
 
 def scores(values: list[float], name: str = "recall@5") -> Scores:
     ids = tuple(f"q{number}" for number in range(len(values)))
-    return Scores(
-        query_ids=ids,
-        values={name: list(values)},
-        missing=frozenset(),
-        unknown_queries=(),
-        duplicates=0,
-        cut=0,
-        lists={name: [0] * len(values)},
-    )
+    return scores_of(ids, {name: values}, lists={name: [0] * len(values)})
 
 
 def judged(made: Gate, now: list[float], before: list[float] | None) -> GateResult:

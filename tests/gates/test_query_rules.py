@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import pytest
 from msgspec.structs import replace
+from tests.gate_rows import scores_of
 from tests.gates.deciding import decide
 from tests.gates.test_decide import gate
 
@@ -34,14 +35,7 @@ GOLD = Gold(
 
 
 def scores(values: Sequence[float | None]) -> Scores:
-    return Scores(
-        query_ids=tuple(GOLD.samples),
-        values={"recall@5": list(values)},
-        missing=frozenset(),
-        unknown_queries=(),
-        duplicates=0,
-        cut=0,
-    )
+    return scores_of(GOLD.samples, {"recall@5": values})
 
 
 def judged(

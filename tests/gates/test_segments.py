@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.gate_rows import scores_of
 from tests.gates.deciding import decide
 from tests.rows import each_row
 
@@ -36,7 +37,7 @@ def gold(tags: Sequence[Sequence[str]]) -> Gold:
 def scores(values: Sequence[float | None], metric: str = "recall@5") -> Scores:
     ids = tuple(f"q{row}" for row in range(len(values)))
     columns = {metric: list(values)}
-    return Scores(query_ids=ids, values=columns, missing=frozenset(), unknown_queries=(), duplicates=0, cut=0)
+    return scores_of(ids, columns)
 
 
 def limits(floor: float | None = None, drop: float | None = None) -> Any:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.json_lines import write_lines
 from tests.repositories import commit, git
 
 from rankgate.cli import main
@@ -21,13 +22,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def write(path: str, lines: list[dict[str, Any]]) -> None:
-    Path(path).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-
-
 def pooled(*, wrong: bool = True, tags: bool = False) -> None:
     """For each query two relevant documents, one of which the old system finds, and others, judged wrong."""
-    write(
+    write_lines(
         "gold.jsonl",
         [
             {
@@ -39,7 +36,7 @@ def pooled(*, wrong: bool = True, tags: bool = False) -> None:
             for n in range(N)
         ],
     )
-    write("old.jsonl", [line(n, ["right", "wrong0", "wrong1", "wrong2", "wrong3"]) for n in range(N)])
+    write_lines("old.jsonl", [line(n, ["right", "wrong0", "wrong1", "wrong2", "wrong3"]) for n in range(N)])
 
 
 def line(number: int, docs: list[str]) -> dict[str, Any]:
@@ -50,7 +47,7 @@ def line(number: int, docs: list[str]) -> dict[str, Any]:
 
 def candidate(docs: list[str], *, share: float = 1.0) -> None:
     old = ["right", "wrong0", "wrong1", "wrong2", "wrong3"]
-    write("new.jsonl", [line(n, docs if n < share * N else old) for n in range(N)])
+    write_lines("new.jsonl", [line(n, docs if n < share * N else old) for n in range(N)])
 
 
 def check(metric: str = "ndcg@5", **more: Any) -> tuple[int, dict[str, Any]]:
@@ -101,7 +98,7 @@ def test_documents_that_chunks_state_have_the_same_ends_as_documents_by_id() -> 
     for name in ("old.jsonl", "new.jsonl"):
         lines = [json.loads(text) for text in Path(name).read_text(encoding="utf-8").splitlines()]
         stated = [[{"chunk_id": f"{doc}-1", "doc_id": doc} for doc in each["topk"]] for each in lines]
-        write(name, [{**each, "topk": items} for each, items in zip(lines, stated, strict=True)])
+        write_lines(name, [{**each, "topk": items} for each, items in zip(lines, stated, strict=True)])
     criteria = json.loads(Path("ship-criteria.yaml").read_text(encoding="utf-8"))
     match = {"by": "doc", "separator": "-"}  # which these documents have in their ids
     Path("ship-criteria.yaml").write_text(json.dumps({**criteria, "match": match}), encoding="utf-8")
@@ -151,7 +148,7 @@ def test_a_gold_set_of_right_documents_alone_is_complete() -> None:
 
 def test_a_gold_set_that_judges_little_of_the_baseline_is_no_pool() -> None:
     pooled()
-    write("old.jsonl", [line(n, ["right", "a", "b", "wrong0", "wrong1"]) for n in range(N)])
+    write_lines("old.jsonl", [line(n, ["right", "a", "b", "wrong0", "wrong1"]) for n in range(N)])
     candidate(["new1", "new2", "new3", "new4", "right"])
     assert check()[0] == 1
 
@@ -175,7 +172,7 @@ def label(labels: dict[str, float], *, share: float = 1.0) -> None:
     for n, sample in enumerate(samples):
         docs = line(n, list(labels))["topk"]
         sample["judge_labels"] = dict(zip(docs, labels.values(), strict=True)) if n < share * N else {}
-    write("gold.jsonl", samples)
+    write_lines("gold.jsonl", samples)
 
 
 FAR = {f"far{n}": 1.0 for n in range(5)}
@@ -244,12 +241,12 @@ def test_no_label_makes_right_what_the_gold_set_says_is_not(more: dict[str, Any]
     samples = [json.loads(text) for text in Path("gold.jsonl").read_text(encoding="utf-8").splitlines()]
     for sample in samples[: N * 9 // 10]:
         sample.update(json.loads(json.dumps(more).replace("{}", sample["id"])))
-    write("gold.jsonl", samples)
+    write_lines("gold.jsonl", samples)
     found = check()[1]["gates"][0]["unjudged"]
     plain = [
         {key: value for key, value in sample.items() if key != "judge_labels"} for sample in samples[: N * 9 // 10]
     ]
-    write("gold.jsonl", [*plain, *samples[N * 9 // 10 :]])
+    write_lines("gold.jsonl", [*plain, *samples[N * 9 // 10 :]])
     assert check()[1]["gates"][0]["unjudged"] == found
 
 
@@ -289,7 +286,7 @@ def test_labels_under_other_evidence_are_shown_and_no_more() -> None:
 def test_segments_have_two_ends_as_well() -> None:
     pooled(tags=True)
     old = ["right", "wrong0", "wrong1", "wrong2", "wrong3"]
-    write("new.jsonl", [line(n, BETTER if n < N / 2 else old) for n in range(N)])
+    write_lines("new.jsonl", [line(n, BETTER if n < N / 2 else old) for n in range(N)])
     code, report = check(segments={"by": "lang", "regression_max": 0.05})
     found = {gate["segment"]: (gate["verdict"], gate["evidence_state"]) for gate in report["gates"]}
     assert code == 0
@@ -303,7 +300,7 @@ def test_by_document_the_parts_of_one_are_judged_with_it() -> None:
         {"query_id": f"q{n}", "topk": [f"q{n}-{doc}#p{part}" for doc in ("wrong0", "wrong1") for part in range(3)]}
         for n in range(N)
     ]
-    write("new.jsonl", lines)
+    write_lines("new.jsonl", lines)
     criteria = {
         "match": {"by": "doc"},
         "gates": [{"name": "recall@5", "regression_max": 0.05, "evidence": "proven_harm"}],
@@ -340,7 +337,7 @@ def test_a_pool_of_one_system_is_no_proof_against_another(run: str, verdict: str
         samples.append(
             {"id": sample["id"], "expected_output": {doc: judged.get(doc, 0) for doc in lists[str(sample["id"])]}}
         )
-    write("gold.jsonl", [sample for sample in samples if any(sample["expected_output"].values())])
+    write_lines("gold.jsonl", [sample for sample in samples if any(sample["expected_output"].values())])
     for name, path in (("old", "bm25"), ("new", run)):
         Path(f"{name}.jsonl").write_bytes((folder / "runs" / f"{path}.jsonl").read_bytes())
     code, report = check("ndcg@10", regression_max=0.02)
@@ -370,9 +367,9 @@ def test_a_real_judge_beside_real_people() -> None:
         old.append({"query_id": topic, "topk": [doc for doc, _, _ in known[:10]]})
         best = sorted(hidden, key=lambda row: -row[1])[:10]
         new.append({"query_id": topic, "topk": [doc for doc, _, _ in [*known[:3], *best][:10]]})
-    write("old.jsonl", old)
-    write("new.jsonl", new)
+    write_lines("old.jsonl", old)
+    write_lines("new.jsonl", new)
     for labels, verdict in ((False, "warn"), (True, "pass")):
-        write("gold.jsonl", [sample if labels else {**sample, "judge_labels": {}} for sample in samples])
+        write_lines("gold.jsonl", [sample if labels else {**sample, "judge_labels": {}} for sample in samples])
         [gate] = check("ndcg@10", regression_max=0.01)[1]["gates"]
         assert gate["verdict"] == verdict, gate

@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 import pytest
 from msgspec.structs import replace
+from tests.gate_rows import scores_of
 from tests.gates.deciding import decide
 from tests.rows import each_row
 
@@ -28,7 +29,6 @@ from rankgate.metrics.answers import SPREADS
 from rankgate.metrics.matching import By, Matching
 from rankgate.metrics.names import parse_metric
 from rankgate.model.answers import Advisory, AnswerFlaw
-from rankgate.model.scores import Scores
 from rankgate.model.values import Details, Evidence, Gold, Item, Ranking, Sample
 from rankgate.renderers import sights, warnings
 from rankgate.renderers.sights import fact_text
@@ -382,17 +382,7 @@ def test_with_runs_what_moved_tells_what_can_be_seen() -> None:
     gold = gold_of(*(sample(query_id, "a") for query_id in many(100)))
     criteria = criteria_of("recall@5", evidence=Evidence.PROVEN_HARM)
     moved: list[float | None] = [float(number < 40) for number in range(100)]
-    before, now = (
-        Scores(
-            query_ids=tuple(gold.samples),
-            values={"recall@5": each},
-            missing=frozenset(),
-            unknown_queries=(),
-            duplicates=0,
-            cut=0,
-        )
-        for each in (moved, moved[::-1])
-    )
+    before, now = (scores_of(gold.samples, {"recall@5": each}) for each in (moved, moved[::-1]))
     assert power_facts(criteria, gold, []) == []
     fact, lost = said(power_facts(criteria, gold, [decide(criteria.gates[0], now, before)]))
     assert fact.startswith("gate 'recall@5': 100 questions detect a drop of 26.8 points or more ")
@@ -433,15 +423,7 @@ def test_answers_that_hardly_moved_promise_no_more_than_before_any_run(moved: in
     gate, units = criteria_of("faithfulness").gates[0], PeopleUnits(without_labels(Advisory.FILE))
     ids = tuple(many(200))
     now, before = (
-        Scores(
-            query_ids=ids,
-            values={"faithfulness": [*([0.0] * count), *([1.0] * (200 - count))]},
-            missing=frozenset(),
-            unknown_queries=(),
-            duplicates=0,
-            cut=0,
-        )
-        for count in (moved, 0)
+        scores_of(ids, {"faithfulness": [*([0.0] * count), *([1.0] * (200 - count))]}) for count in (moved, 0)
     )
     result = decide(gate, now, before, units)
     assert result.evidence.detectable
@@ -503,14 +485,7 @@ def test_a_gate_that_cannot_see_a_fifth_of_its_value_lost_is_named(
     gate = gate.model_copy(update=known)
     hits = round(value * count)
     column: list[float | None] = [float(row < hits) for row in range(count)]
-    now = Scores(
-        query_ids=tuple(many(count)),
-        values={gate.metric.name: column},
-        missing=frozenset(),
-        unknown_queries=(),
-        duplicates=0,
-        cut=0,
-    )
+    now = scores_of(many(count), {gate.metric.name: column})
     criteria = criteria_of("recall@5").model_copy(update={"gates": (gate,)})
     gold = gold_of(sample("q1", "a"))
     facts = said(power_facts(criteria, gold, [decide(gate, now, now)]))

@@ -93,46 +93,40 @@ def test_what_few_questions_are_advised_to_write_is_no_complaint_of_validate() -
 
 
 @pytest.mark.parametrize(
-    ("gates", "headline", "limit"),
+    ("gate", "headline", "limit"),
     [
         pytest.param(
-            [result(4, max_lost_queries=1)],
-            "4 questions were lost in hit@5",
-            "4 lost, 1 allowed",
-            id="beside a warning",
+            result(4, max_lost_queries=1), "4 questions were lost in hit@5", "4 lost, 1 allowed", id="beside a warning"
         ),
         pytest.param(
-            [result(2, max_lost_queries=1)], "2 questions were lost in hit@5", "2 lost, 1 allowed", id="beside noise"
+            result(2, max_lost_queries=1), "2 questions were lost in hit@5", "2 lost, 1 allowed", id="beside noise"
         ),
         pytest.param(
-            [result(4, max_lost_queries=1, floor=0.95)],
+            result(4, max_lost_queries=1, floor=0.95),
             "4 questions were lost in hit@5",
             "4 lost, 1 allowed",
             id="beside a floor within noise",
         ),
         pytest.param(
-            [result(9, max_lost_queries=1)],
+            result(9, max_lost_queries=1),
             "hit@5 lost 30.0 points",
             "−5.0 pp; 9 lost, 1 allowed",
             id="beside a proven drop",
         ),
         pytest.param(
-            [result(9, max_lost_queries=1, floor=0.1)],
+            result(9, max_lost_queries=1, floor=0.1),
             "hit@5 lost 30.0 points",
             "−5.0 pp; 9 lost, 1 allowed",
             id="beside a floor that holds",
         ),
-        pytest.param([result(4, must_pass=("q0",))], "q0 must pass and does not", "must pass", id="must pass"),
+        pytest.param(result(4, must_pass=("q0",)), "q0 must pass and does not", "must pass", id="must pass"),
         pytest.param(
-            [result(4, drop=None, max_lost_queries=1)],
-            "4 questions were lost",
-            "4 lost, 1 allowed",
-            id="no other limit",
+            result(4, drop=None, max_lost_queries=1), "4 questions were lost", "4 lost, 1 allowed", id="no other limit"
         ),
     ],
 )
-def test_the_headline_and_the_row_name_what_blocks(gates: list[GateResult], headline: str, limit: str) -> None:
-    judged = report(*gates)
+def test_the_headline_and_the_row_name_what_blocks(gate: GateResult, headline: str, limit: str) -> None:
+    judged = report(gate)
     assert judged.verdict is FAIL
     assert judged.summary.startswith(f"Do not merge: {headline}")
     assert row_of(judged.gates[0], judged, alone=False).limit == limit

@@ -6,7 +6,7 @@ import gzip
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.baselines.accepting import newest_of
+from tests.json_lines import write_lines
 from tests.judge.cases import ALL, answer, answers_of, run, some_judge
 from tests.judge.hash_judge import HashJudge, judging
 from tests.repositories import commit, git
@@ -74,14 +75,10 @@ def server() -> Iterator[HashJudge]:
 @pytest.fixture(autouse=True)
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    write("gold.jsonl", GOLD)
-    write("run.jsonl", RUN)
+    write_lines("gold.jsonl", GOLD)
+    write_lines("run.jsonl", RUN)
     Path("ship-criteria.yaml").write_text(CRITERIA, encoding="utf-8")
     return tmp_path
-
-
-def write(name: str, lines: Iterable[dict[str, Any]]) -> None:
-    Path(name).write_text("".join(json.dumps(each) + "\n" for each in lines), encoding="utf-8")
 
 
 def criteria() -> Criteria:
@@ -270,7 +267,7 @@ def test_answers_that_did_not_change_keep_the_verdicts_of_the_accepted_run(serve
     judged(server)
     assert accept() == 0
     before = kept()
-    write("run.jsonl", [line("q1", "abc", answer="It is 30 days."), *RUN[1:]])
+    write_lines("run.jsonl", [line("q1", "abc", answer="It is 30 days."), *RUN[1:]])
     if damaged:
         (stored,) = Path("baseline").rglob("*.gz")
         stored.write_bytes(b"")
@@ -302,7 +299,7 @@ def test_the_file_that_is_named_counts_and_not_the_one_beside_the_run(server: Ha
 def test_verdicts_on_nothing_are_refused(
     words: list[str], lines: list[Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write("run.jsonl", lines)
+    write_lines("run.jsonl", lines)
     Path("v.jsonl").write_bytes(line_of(SPLIT))
     Path("plain.yaml").write_text(CRITERIA.replace("faithfulness", "recall@1"), encoding="utf-8")
     if "--criteria" not in words:
@@ -402,7 +399,7 @@ def test_a_prompt_of_more_results_than_usual_is_the_same_from_the_store(server: 
     Path("ship-criteria.yaml").write_text(CRITERIA.replace("judge: {", "judge: {depth: 7, "), encoding="utf-8")
     fillers = [{"rank": rank, "chunk_id": f"f{rank}", "text": f"Filler {rank}."} for rank in range(1, 7)]
     deep = [*fillers, {"rank": 7, "chunk_id": "a", "text": TEXTS["a"]}]
-    write("run.jsonl", [{"query_id": "q1", "topk": deep, "answer": FALSE}, *RUN[1:]])
+    write_lines("run.jsonl", [{"query_id": "q1", "topk": deep, "answer": FALSE}, *RUN[1:]])
     judged(server)
     assert accept("--depth", "1") == 0
     Path("run.verdicts.jsonl").unlink()
@@ -413,7 +410,7 @@ def test_a_changed_answer_takes_its_own_verdicts_and_no_more(server: HashJudge) 
     """The file has those on what changed; the baseline's answers, and those that did not change, go by the store."""
     every = judged(server)
     accept()
-    write("run.jsonl", [line("q1", "abc", answer="You have 30 days."), *RUN[1:]])
+    write_lines("run.jsonl", [line("q1", "abc", answer="You have 30 days."), *RUN[1:]])
     new = [each for each in judged(server) if each not in every]
     assert new
     Path("run.verdicts.jsonl").write_bytes(written(new))
@@ -488,7 +485,7 @@ def test_verdicts_in_the_lines_of_a_run_file_are_ignored(words: list[str], where
         if each.task is Task.ENTAIL
     ]
     lines = [{**each, "verdicts": msgspec.to_builtins(forged)} for each in RUN]
-    write("forged.jsonl", lines)
+    write_lines("forged.jsonl", lines)
     Path("run.verdicts.jsonl").unlink()
     if where == "candidate":
         found = check("--run", "forged.jsonl", *words)
@@ -507,7 +504,7 @@ def test_verdicts_in_the_lines_of_a_run_file_are_ignored(words: list[str], where
 )
 def test_a_key_of_the_users_own_disturbs_nobody(value: object, server: HashJudge) -> None:
     judged(server)
-    write("run.jsonl", [{**each, "verdicts": value} for each in RUN])
+    write_lines("run.jsonl", [{**each, "verdicts": value} for each in RUN])
     assert accept() == 0
     assert gate(check()) == (0.75, 0.75)
 

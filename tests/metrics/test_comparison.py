@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.gate_rows import scores_of
 from tests.gates.test_decide import scores
 from tests.rows import each_row
 
@@ -16,7 +17,6 @@ from rankgate.gates.decision_rule import rule_on_drop
 from rankgate.metrics.comparison import Comparison, Pairs, compare, paired
 from rankgate.metrics.gaps import baseline_column, gaps
 from rankgate.metrics.names import parse_metric
-from rankgate.model.scores import Scores
 from rankgate.model.values import Direction, Evidence, Interval, Ruling
 
 Column = list[float | None]
@@ -131,14 +131,11 @@ def test_the_interval_of_a_change_between_quantiles(count: int, known: tuple[boo
 
 def test_the_baselines_column_leaves_out_what_is_new_to_it() -> None:
     """A query that it was not asked holds the worst value in its own scores, as one that it only lacks."""
-    scores = Scores(
-        query_ids=("q1", "new", "lacking", "unanswerable"),
-        values={"recall@5": [1.0, 0.0, 0.0, None]},
+    scores = scores_of(
+        ("q1", "new", "lacking", "unanswerable"),
+        {"recall@5": [1.0, 0.0, 0.0, None]},
         missing=frozenset({"new", "lacking"}),
         new_queries=frozenset({"new"}),
-        unknown_queries=(),
-        duplicates=0,
-        cut=0,
     )
     assert baseline_column(parse_metric("recall@5"), scores) == [1.0, None, 0.0, None]
 

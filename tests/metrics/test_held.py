@@ -68,38 +68,24 @@ def test_what_names_no_question_goes_by_its_place() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        pytest.param(
-            lambda: rankgate.score(SAMPLES + SAMPLES[:1], BY_QUERY), "gold: [2]: sample 'q' stands twice", id="twice"
-        ),
-        pytest.param(
+        (lambda: rankgate.score(SAMPLES + SAMPLES[:1], BY_QUERY), "gold: [2]: sample 'q' stands twice"),
+        (
             lambda: rankgate.score(SAMPLES, LISTS + LISTS[:1]),
             "run: [2]: query 'q' stands twice (first at [0]); keep one ranking of it",
-            id="a run that has a question twice",
         ),
-        pytest.param(
+        (
             lambda: rankgate.score(JUDGMENTS, JUDGMENTS),
             "run: no usual name for what orders (found: 'qid', 'docno', 'label'); rename its columns to",
-            id="a gold set as the run",
         ),
-        pytest.param(
+        (
             lambda: rankgate.score(JUDGMENTS, RESULTS.assign(score=float("nan"))),
             "run: [0]: the score of 'a' is nan; expected a finite number",
-            id="a score of NaN",
         ),
-        pytest.param(
-            lambda: rankgate.score(JUDGMENTS, RESULTS.assign(qid=1.0)),
-            "run: [0]: the query: expected an id, found 1.0",
-            id="ids that became fractions",
-        ),
-        pytest.param(
-            lambda: rankgate.score(JUDGMENTS, RESULTS[:0]),
-            "run: no usual name for the query (found: nothing)",
-            id="no row",
-        ),
-        pytest.param(
+        (lambda: rankgate.score(JUDGMENTS, RESULTS.assign(qid=1.0)), "run: [0]: the query: expected an id, found 1.0"),
+        (lambda: rankgate.score(JUDGMENTS, RESULTS[:0]), "run: no usual name for the query (found: nothing)"),
+        (
             lambda: rankgate.score(SAMPLES, [{"query_id": "q", "retrieved": "prose"}]),
             "run: [0]: retrieved: expected a list of results, found 'prose'",
-            id="prose",
         ),
     ],
 )

@@ -147,33 +147,6 @@ OTHER_TOOLS: dict[str, dict[str, str]] = {
     ("written", "canonical"),
     [
         # Families and their cut-offs.
-        pytest.param("hit@5", "hit@5", id="hit"),
-        pytest.param("recall@5", "recall@5", id="recall"),
-        pytest.param("recall_all@5", "recall_all@5", id="recall_all"),
-        pytest.param("precision@5", "precision@5", id="precision"),
-        pytest.param("mrr@10", "mrr@10", id="mrr"),
-        pytest.param("ap@10", "ap@10", id="ap"),
-        pytest.param("dcg@10", "dcg@10", id="dcg"),
-        pytest.param("ndcg@10", "ndcg@10", id="ndcg"),
-        pytest.param("capped_recall@5", "capped_recall@5", id="capped_recall"),
-        pytest.param("weighted_recall@5", "weighted_recall@5", id="weighted_recall"),
-        pytest.param("f@5", "f@5", id="f"),
-        pytest.param("negatives_above@5", "negatives_above@5", id="negatives_above"),
-        pytest.param("judged@5", "judged@5", id="judged"),
-        pytest.param("holes@5", "holes@5", id="holes"),
-        pytest.param("containment@5", "containment@5", id="containment"),
-        pytest.param("distinct_docs@5", "distinct_docs@5", id="distinct_docs"),
-        pytest.param("redundancy@5", "redundancy@5", id="redundancy"),
-        pytest.param("novelty@5", "novelty@5", id="novelty"),
-        pytest.param("freshness@5", "freshness@5", id="freshness"),
-        pytest.param("overlap@5", "overlap@5", id="overlap"),
-        pytest.param("rbo@5", "rbo@5", id="rbo"),
-        pytest.param("latency", "latency", id="latency takes no cut-off"),
-        pytest.param("recall_auc", "recall_auc", id="recall_auc takes no cut-off"),
-        pytest.param("false_evidence_rate", "false_evidence_rate", id="false_evidence_rate takes no cut-off"),
-        pytest.param("source_coverage", "source_coverage", id="source_coverage takes no cut-off"),
-        pytest.param("misroute_rate", "misroute_rate", id="misroute_rate takes no cut-off"),
-        pytest.param("entity_f1", "entity_f1", id="entity_f1 takes no cut-off"),
         pytest.param("rbo", "rbo", id="rbo without a number: the whole list"),
         pytest.param("overlap", "overlap@k", id="overlap without a number: the sample's k"),
         pytest.param("containment", "containment@k", id="containment without a number: the sample's k"),
@@ -258,15 +231,11 @@ OTHER_TOOLS: dict[str, dict[str, str]] = {
             for name, ours in names.items()
         ),
         # Case, joints and prefix.
-        pytest.param("Recall@5", "recall@5", id="capital"),
-        pytest.param("RECALL@5", "recall@5", id="capitals"),
         pytest.param("recall_at_5", "recall@5", id="_at_"),
-        pytest.param("recall-at-5", "recall@5", id="-at-"),
         pytest.param("Recall-AT-5", "recall@5", id="-AT-"),
         pytest.param("recall_at_k", "recall@k", id="_at_k"),
         pytest.param("recall_at_all", "recall@all", id="_at_all"),
         pytest.param("recall_all_at_5", "recall_all@5", id="recall_all with _at_"),
-        pytest.param("hit_rate_at_5", "hit@5", id="an alias with _at_"),
         pytest.param("retrieval_recall_at_5", "recall@5", id="retrieval_ with _at_"),
         pytest.param("retrieval-recall-at-k", "recall@k", id="retrieval- with -at-"),
         pytest.param("retrieval_recall@5", "recall@5", id="retrieval_ with @"),
@@ -284,9 +253,6 @@ OTHER_TOOLS: dict[str, dict[str, str]] = {
         pytest.param("R(rel=2)_at_5", "recall(rel=2)@5", id="an alias with parameter and _at_"),
         pytest.param("recall( rel = 2 )@5", "recall(rel=2)@5", id="spaces inside the brackets"),
         pytest.param("recall()@5", "recall@5", id="empty brackets"),
-        pytest.param("hit(rel=2)@1", "hit(rel=2)@1", id="hit with rel"),
-        pytest.param("map(rel=2)", "map(rel=2)", id="map with rel"),
-        pytest.param("mrr(rel=2)@10", "mrr(rel=2)@10", id="mrr with rel"),
         pytest.param("ndcg(gain=exponential)@10", "ndcg(gain=exponential)@10", id="gain"),
         pytest.param("nDCG(gain=Exponential)@10", "ndcg(gain=exponential)@10", id="a value in capitals"),
         pytest.param("ndcg(gain=linear)@10", "ndcg@10", id="linear is the default"),
@@ -370,7 +336,6 @@ def test_spelling(written: str, canonical: str) -> None:
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False).map(lambda number: number + 0.0)  # without -0.0
 BETAS = st.floats(1e-3, 1000)
-POSITIVE = st.floats(1e-6, 1e6)
 SHARE = st.floats(0, 1, exclude_min=True, exclude_max=True)
 CUTOFFS = st.one_of(st.integers(1, 9_999_999), st.sampled_from([Cutoff.WHOLE, Cutoff.SAMPLE]))
 GRIDS = st.lists(st.integers(1, 9_999_999), min_size=2, max_size=6, unique=True).map(
@@ -517,7 +482,6 @@ def test_two_metrics_have_two_names(one: Metric, other: Metric) -> None:
         pytest.param("recall@1,all", ["recall@1", "recall@all"], id="all among the cut-offs"),
         pytest.param("recall@1,k", ["recall@1", "recall@k"], id="k among the cut-offs"),
         pytest.param("recall_at_1,3", ["recall@1", "recall@3"], id="_at_"),
-        pytest.param("recall-at-1,3", ["recall@1", "recall@3"], id="-at-"),
         pytest.param("Recall_AT_1,3", ["recall@1", "recall@3"], id="_AT_"),
         pytest.param("recall(rel=2)@1,3", ["recall(rel=2)@1", "recall(rel=2)@3"], id="parameters repeat"),
         pytest.param(

@@ -479,41 +479,27 @@ def test_gold(name: str, content: str | bytes, expected: list[str]) -> None:
 @pytest.mark.parametrize(
     ("content", "message", "line"),
     [
-        pytest.param(
+        (
             '{"samples": [\n{"id": "q1",\n "expected_output": {"a": 1,\n  "b": 1, "a": 2}}]}',
             "the key 'a' stands twice in one object",
             4,
-            id="conflicting judgments",
         ),
-        pytest.param(
+        (
             '[\n{"id": "q1", "expected_output": ["a"]},\n{"id": "q1",\n "id": "q2", "expected_output": ["a"]}]',
             "the key 'id' stands twice in one object",
             4,
-            id="a key twice",
         ),
-        pytest.param(
+        (
             '[\n{"id": "Infinity", "expected_output": ["a"]},\n{"id": "q2", "expected_output": {"a": Infinity}}]',
             "Infinity is not a number that JSON allows; use a finite number or leave the key out",
             3,
-            id="Infinity",
         ),
-        pytest.param(
-            '[\n{"id": "q1",\n "expected_output": {"a": 1e999}}]',
-            "the number 1e999 is too large",
-            3,
-            id="a number too large",
-        ),
-        pytest.param(
-            f'[\n{{"id": "q1",\n "expected_output": [{"1" * 5000}]}}]',
-            "an integer of 5000 digits",
-            3,
-            id="5,000 digits",
-        ),
-        pytest.param(
+        ('[\n{"id": "q1",\n "expected_output": {"a": 1e999}}]', "the number 1e999 is too large", 3),
+        (f'[\n{{"id": "q1",\n "expected_output": [{"1" * 5000}]}}]', "an integer of 5000 digits", 3),
+        (
             '[\n{"id": "q1",\n "expected_output": ["\\ud800"]}]',
             "text with half of a surrogate pair (\\ud800 and the like); write valid Unicode",
             3,
-            id="half of a surrogate pair",
         ),
     ],
 )
@@ -537,25 +523,21 @@ def test_a_misspelt_expected_output_is_not_recommended() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        pytest.param(
+        (
             "samples: []\n",
             "gold: the gold set has no sample, so none names a relevant document; nothing could be scored",
-            id="no sample",
         ),
-        pytest.param(
+        (
             '{"id": "q1", "expected_output": []}',
             "gold: the gold set has 1 sample, none of which names a relevant document; nothing could be scored",
-            id="one sample",
         ),
-        pytest.param(
+        (
             "q1 0 a 0\nq2 0 b -1\n",
             "gold: the gold set has 2 samples, none of which names a relevant document; nothing could be scored",
-            id="only judged as not relevant",
         ),
-        pytest.param(
+        (
             '{"id": "q1", "expected_output": []}\n{"id": "q2", "expected_output": {"a": 0}}\n',
             "gold: the gold set has 2 samples, none of which names a relevant document; nothing could be scored",
-            id="nothing, gain 0",
         ),
     ],
 )
@@ -799,24 +781,14 @@ def test_score_that_is_not_finite_in_a_document(content: str, line: int, literal
 @pytest.mark.parametrize(
     ("written", "message"),
     [
-        pytest.param('{"retrieve": "35"}', "run.jsonl:2: latency_ms[...]: expected a number, found text", id="text"),
-        pytest.param(
-            '{"retrieve": true}', "run.jsonl:2: latency_ms[...]: expected a number, found true or false", id="true"
-        ),
-        pytest.param('"35"', "run.jsonl:2: latency_ms: expected a number or a mapping, found text", id="text"),
-        pytest.param("[35]", "run.jsonl:2: latency_ms: expected a number or a mapping, found a list", id="a list"),
-        pytest.param("-1", "run.jsonl:2: query 'q1': latency_ms must lie between 0 and 1e+12", id="one below 0"),
-        pytest.param('{"retrieve": 1e999}', "run.jsonl:2: the number 1e999 is too large", id="not finite"),
-        pytest.param(
-            '{"retrieve": 35, "rerank": -1}',
-            "run.jsonl:2: query 'q1': latency_ms must lie between 0 and 1e+12",
-            id="negative",
-        ),
-        pytest.param(
-            '{"retrieve": 1e300}',
-            "run.jsonl:2: query 'q1': latency_ms must lie between 0 and 1e+12",
-            id="longer than a life",
-        ),
+        ('{"retrieve": "35"}', "run.jsonl:2: latency_ms[...]: expected a number, found text"),
+        ('{"retrieve": true}', "run.jsonl:2: latency_ms[...]: expected a number, found true or false"),
+        ('"35"', "run.jsonl:2: latency_ms: expected a number or a mapping, found text"),
+        ("[35]", "run.jsonl:2: latency_ms: expected a number or a mapping, found a list"),
+        ("-1", "run.jsonl:2: query 'q1': latency_ms must lie between 0 and 1e+12"),
+        ('{"retrieve": 1e999}', "run.jsonl:2: the number 1e999 is too large"),
+        ('{"retrieve": 35, "rerank": -1}', "run.jsonl:2: query 'q1': latency_ms must lie between 0 and 1e+12"),
+        ('{"retrieve": 1e300}', "run.jsonl:2: query 'q1': latency_ms must lie between 0 and 1e+12"),
     ],
 )
 def test_latency_that_is_needed(written: str, message: str) -> None:

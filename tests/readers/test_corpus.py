@@ -68,24 +68,16 @@ def test_a_corpus_as_parquet(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        pytest.param("[1]", 'expected one document a line, as {"id": …, "text": …}, found [1]', id="a list"),
-        pytest.param(
-            '{"text": "x"}', "no id; a document has one of chunk_id, id, _id, doc_id (found: 'text')", id="no id"
-        ),
-        pytest.param(
-            "{}", "no id; a document has one of chunk_id, id, _id, doc_id (found: nothing)", id="nothing at all"
-        ),
-        pytest.param('{"id": "a"}', "document 'a' has no text; it stands under text or contents", id="no text"),
-        pytest.param('{"id": true, "text": "x"}', "id: expected an id, found True", id="an id that is none"),
-        pytest.param('{"id": "a", "text": ["x"]}', "text: expected text, found ['x']", id="a text that is none"),
-        pytest.param(
-            '{"id": "a", "title": 3, "text": "x"}', "title: expected text, found 3", id="a title that is none"
-        ),
-        pytest.param('{"id": "a", "id": "b", "text": "x"}', "the key 'id' stands twice in one object", id="two ids"),
-        pytest.param('{"id": "ok", "text": "y"}', "the id 'ok' stands in corpus.jsonl:1 already", id="an id twice"),
-        pytest.param(
-            "{oops", "broken JSON: expecting property name enclosed in double quotes (column 2)", id="no JSON"
-        ),
+        ("[1]", 'expected one document a line, as {"id": …, "text": …}, found [1]'),
+        ('{"text": "x"}', "no id; a document has one of chunk_id, id, _id, doc_id (found: 'text')"),
+        ("{}", "no id; a document has one of chunk_id, id, _id, doc_id (found: nothing)"),
+        ('{"id": "a"}', "document 'a' has no text; it stands under text or contents"),
+        ('{"id": true, "text": "x"}', "id: expected an id, found True"),
+        ('{"id": "a", "text": ["x"]}', "text: expected text, found ['x']"),
+        ('{"id": "a", "title": 3, "text": "x"}', "title: expected text, found 3"),
+        ('{"id": "a", "id": "b", "text": "x"}', "the key 'id' stands twice in one object"),
+        ('{"id": "ok", "text": "y"}', "the id 'ok' stands in corpus.jsonl:1 already"),
+        ("{oops", "broken JSON: expecting property name enclosed in double quotes (column 2)"),
     ],
 )
 def test_a_broken_line_is_told_with_its_number(line: str, message: str, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.json_lines import json_lines
 
 from rankgate.errors import RankgateError
 from rankgate.readers.field_map import FieldMap
@@ -20,10 +21,6 @@ ROWS: list[dict[str, Any]] = [
     {"query_id": "q", "doc_id": "a", "score": 0.9},
 ]
 IN_ORDER = {"q": ["a", "b"], "p": ["a"]}
-
-
-def json_lines(entries: list[Any]) -> str:
-    return "".join(json.dumps(entry) + "\n" for entry in entries)
 
 
 def run_of(content: str, fields: FieldMap | None = None) -> dict[str, list[str]] | str:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.json_lines import json_lines
 
 from rankgate.criteria import load_criteria
 from rankgate.errors import Problem, RankgateError
@@ -165,10 +166,6 @@ def ranked(ids: st.SearchStrategy[str]) -> st.SearchStrategy[dict[str, list[str]
 
 def samples(gold: Mapping[str, Mapping[str, float]]) -> list[dict[str, Any]]:
     return [{"id": query_id, "expected_output": dict(gains)} for query_id, gains in gold.items()]
-
-
-def json_lines(entries: list[Any]) -> str:
-    return "".join(json.dumps(entry) + "\n" for entry in entries)
 
 
 def quoted(text: str) -> str:

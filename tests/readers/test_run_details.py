@@ -60,9 +60,6 @@ def items(**columns: list[Any]) -> list[Item]:
     return [Item(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True)]
 
 
-NO_ITEMS = [Item(), Item(), Item()]
-
-
 @pytest.mark.parametrize(
     ("need", "expected"),
     [

@@ -42,30 +42,24 @@ def badge_of(report: Report) -> dict[str, Any]:
     return found
 
 
+def passing(delta_ci: tuple[float, float]) -> Report:
+    return with_conclusion(replace(PASSES, gates=[changed(HOLDS, delta_ci=delta_ci)]))
+
+
 @pytest.mark.parametrize(
     ("report", "message", "color", "is_error"),
     [
         pytest.param(PASSES, "pass · hit@5 90.0%", "brightgreen", False, id="pass"),
         pytest.param(
-            with_conclusion(replace(PASSES, gates=[changed(HOLDS, delta_ci=(-0.02, 0.02))])),
+            passing((-0.02, 0.02)),
             "pass · hit@5 90.0%",
             "brightgreen",
             False,
             id="a loss of more than 3 points is ruled out",
         ),
+        pytest.param(passing((-0.02, -0.01)), "pass · hit@5 90.0%", "green", False, id="lost, and allowed"),
         pytest.param(
-            with_conclusion(replace(PASSES, gates=[changed(HOLDS, delta_ci=(-0.02, -0.01))])),
-            "pass · hit@5 90.0%",
-            "green",
-            False,
-            id="lost, and allowed",
-        ),
-        pytest.param(
-            with_conclusion(replace(PASSES, gates=[changed(HOLDS, delta_ci=(-0.2, 0.1))])),
-            "pass · hit@5 90.0%",
-            "yellowgreen",
-            False,
-            id="a pass that excludes little",
+            passing((-0.2, 0.1)), "pass · hit@5 90.0%", "yellowgreen", False, id="a pass that excludes little"
         ),
         pytest.param(
             with_conclusion(with_keys(REPORT, empties=Empties(empty=92, total=100))),

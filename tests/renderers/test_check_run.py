@@ -11,6 +11,7 @@ from tests.rows import each_row
 
 from rankgate.errors import Problem
 from rankgate.gates.conclude import with_conclusion
+from rankgate.model.gate_result import GateResult
 from rankgate.model.report import Report
 from rankgate.model.values import Direction, Reason, ReasonKind, Ruling, Unit, Verdict
 from rankgate.renderers.check_run import LONGEST_MESSAGE, LONGEST_TITLE, Annotation, check_run_output, conclusion_of
@@ -40,33 +41,29 @@ ABSENT_TEXT = "3 questions are absent from the run and not counted in recall@5"
 UNCHANGED = "Pass: no list changed in the first 5: hit@5 stays at 90.0% (40 questions)"
 
 
+def failing(*gates: GateResult) -> Report:
+    return replace(FAILS, gates=list(gates))
+
+
 @each_row(
     ("report", "title"),
     [
         pytest.param(FAILS, f"Fail: {LOST_TEN}", id="a drop"),
         pytest.param(
-            replace(FAILS, gates=[SLOWER]),
+            failing(SLOWER),
             "Fail: latency rose by 7.3 ms: 90.0 ms → 97.3 ms, 5.0 allowed",
             id="a rise where lower is better",
         ),
         pytest.param(
-            replace(FAILS, gates=[FLOOR]),
+            failing(FLOOR),
             "Fail: recall@5 is 80.0%, below the floor of 85.0%; the baseline held it (90.0%)",
             id="a floor",
         ),
+        pytest.param(failing(changed(RECALL, reasons=[ABSENT])), f"Fail: {ABSENT_TEXT}", id="another rule"),
+        pytest.param(failing(HOLDS, LATENCY, DROP, SLOWER), f"Fail: {LOST_TEN}; 1 more gate fails", id="two gates"),
+        pytest.param(failing(DROP, SLOWER, FLOOR), f"Fail: {LOST_TEN}; 2 more gates fail", id="three gates"),
         pytest.param(
-            replace(FAILS, gates=[changed(RECALL, reasons=[ABSENT])]),
-            f"Fail: {ABSENT_TEXT}",
-            id="another rule",
-        ),
-        pytest.param(
-            replace(FAILS, gates=[HOLDS, LATENCY, DROP, SLOWER]), f"Fail: {LOST_TEN}; 1 more gate fails", id="two gates"
-        ),
-        pytest.param(
-            replace(FAILS, gates=[DROP, SLOWER, FLOOR]), f"Fail: {LOST_TEN}; 2 more gates fail", id="three gates"
-        ),
-        pytest.param(
-            replace(FAILS, gates=[replace(DROP, segment="lang:\u202e@all")]),
+            failing(replace(DROP, segment="lang:\u202e@all")),
             "Fail: one part of the questions lost 10.0 points of recall@5: 90.0% → 80.0%, 3.0 allowed",
             id="a segment, whose name is not ours",
         ),

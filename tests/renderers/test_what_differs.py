@@ -77,51 +77,44 @@ LONG = "sha256:" + "0" * 60
 
 
 @pytest.mark.parametrize(
-    ("difference", "expected"),
+    ("what", "key", "before", "after", "expected"),
     [
+        pytest.param("index", None, None, "v2", "index (not stated) → v2", id="not stated before"),
+        pytest.param("code", None, "a1", None, "code a1 → (not stated)", id="not stated now"),
+        pytest.param("other", "k1", "0.9", "1.2", "k1 0.9 → 1.2", id="another key"),
+        pytest.param("system", None, "hybrid v3", "hybrid v4", "system hybrid v3 → hybrid v4", id="several words"),
         pytest.param(
-            Difference(what="index", before=None, after="v2"), "index (not stated) → v2", id="not stated before"
-        ),
-        pytest.param(Difference(what="code", before="a1", after=None), "code a1 → (not stated)", id="not stated now"),
-        pytest.param(Difference(what="other", key="k1", before="0.9", after="1.2"), "k1 0.9 → 1.2", id="another key"),
-        pytest.param(
-            Difference(what="system", before="hybrid v3", after="hybrid v4"),
-            "system hybrid v3 → hybrid v4",
-            id="several words",
+            "system", None, "a; b", "a → b", "system 'a; b' → 'a → b'", id="what could be taken for ours is quoted"
         ),
         pytest.param(
-            Difference(what="system", before="a; b", after="a → b"),
-            "system 'a; b' → 'a → b'",
-            id="what could be taken for ours is quoted",
-        ),
-        pytest.param(
-            Difference(what="index", before=LONG + "1", after=LONG + "2"),
+            "index",
+            None,
+            LONG + "1",
+            LONG + "2",
             "index '…000000001' → '…000000002'",
             id="long ones from where they part",
         ),
+        pytest.param("index", None, LONG, LONG + "2", "index '…00000000' → '…000000002'", id="a long one that goes on"),
         pytest.param(
-            Difference(what="index", before=LONG, after=LONG + "2"),
-            "index '…00000000' → '…000000002'",
-            id="a long one that goes on",
+            "index", None, "a" * 90, "b" * 90, f"index '{'a' * 39}…' → '{'b' * 39}…'", id="long ones that part at once"
         ),
         pytest.param(
-            Difference(what="index", before="a" * 90, after="b" * 90),
-            f"index '{'a' * 39}…' → '{'b' * 39}…'",
-            id="long ones that part at once",
-        ),
-        pytest.param(
-            Difference(what="gold", key="as_of", before="2025-03-01", after="2025-03-01 to 2025-06-01"),
+            "gold",
+            "as_of",
+            "2025-03-01",
+            "2025-03-01 to 2025-06-01",
             "gold as_of 2025-03-01 → 2025-03-01 to 2025-06-01",
             id="the days of the gold set",
         ),
         pytest.param(
-            Difference(what="index", before="a\u202eb", after="a\x1bb"),
-            r"index 'a\\u202eb' → 'a\\u001bb'",
-            id="what is hidden is shown",
+            "index", None, "a\u202eb", "a\x1bb", r"index 'a\\u202eb' → 'a\\u001bb'", id="what is hidden is shown"
         ),
     ],
 )
-def test_a_difference_in_words(difference: Difference, expected: str) -> None:
+def test_a_difference_in_words(
+    what: str, key: str | None, before: str | None, after: str | None, expected: str
+) -> None:
+    difference = Difference(what=what, key=key, before=before, after=after)
     assert differences_line(report(difference), plain) == f"{BEGINNING}{expected}."
 
 

@@ -1,6 +1,5 @@
 """The embedded example is what the demo and the documentation say it is, and its runs come out of its own data."""
 
-import json
 import shutil
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.json_lines import read_lines
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLE = ROOT / "src" / "rankgate" / "cli" / "example"
@@ -19,15 +19,11 @@ LANGUAGES = ("en", "pt-BR", "es-AR")
 RUNS = ("accepted", "harmless", "harmful", "generator")
 
 
-def read_jsonl(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
 def tags_of(sample: Mapping[str, Any]) -> dict[str, str]:
     return dict(tag.split(":", 1) for tag in sample["metadata"]["tags"])
 
 
-ARTICLES = read_jsonl(EXAMPLE / "articles.jsonl")
+ARTICLES = read_lines(EXAMPLE / "articles.jsonl")
 ARTICLE_BY_ID = {article["id"]: article for article in ARTICLES}
 SAMPLES: list[dict[str, Any]] = yaml.safe_load((EXAMPLE / "gold.yaml").read_text(encoding="utf-8"))["samples"]
 ANSWERED = [sample for sample in SAMPLES if sample["expected_output"]]
@@ -109,7 +105,7 @@ def test_the_gold_file_has_no_anchors_or_aliases() -> None:
 
 @pytest.mark.parametrize("name", RUNS)
 def test_a_run_answers_every_question_in_order_with_ranked_positive_scores(name: str) -> None:
-    lines = read_jsonl(EXAMPLE / "runs" / f"{name}.jsonl")
+    lines = read_lines(EXAMPLE / "runs" / f"{name}.jsonl")
     assert [line["query_id"] for line in lines] == [sample["id"] for sample in SAMPLES]
     for line in lines:
         order = [(-item["score"], item["chunk_id"]) for item in line["topk"]]
@@ -126,7 +122,7 @@ def test_questions_with_an_answer_have_claims_and_no_others() -> None:
 
 @pytest.mark.parametrize("name", RUNS)
 def test_every_line_has_an_answer_and_its_prompt_held_the_first_three_articles(name: str) -> None:
-    for line in read_jsonl(EXAMPLE / "runs" / f"{name}.jsonl"):
+    for line in read_lines(EXAMPLE / "runs" / f"{name}.jsonl"):
         assert line["answer"], line["query_id"]
         assert line["context"] == [item["chunk_id"] for item in line["topk"][:3]]
 
@@ -136,7 +132,7 @@ def test_the_worse_generator_has_the_rankings_of_the_accepted_run() -> None:
 
 
 def test_every_recorded_quote_stands_in_an_article_and_no_reply_is_recorded_twice() -> None:
-    replies = read_jsonl(EXAMPLE / "replay.jsonl")
+    replies = read_lines(EXAMPLE / "replay.jsonl")
     assert len({reply["content"] for reply in replies}) == len(replies)
     texts = [article["text"] for article in ARTICLES]
     for entry in (entry for reply in replies for entry in reply["reply"].get("entries", ())):
@@ -145,7 +141,7 @@ def test_every_recorded_quote_stands_in_an_article_and_no_reply_is_recorded_twic
 
 
 def ranked_ids(name: str, lang: str) -> dict[str, list[str]]:
-    lines = {line["query_id"]: line for line in read_jsonl(EXAMPLE / "runs" / f"{name}.jsonl")}
+    lines = {line["query_id"]: line for line in read_lines(EXAMPLE / "runs" / f"{name}.jsonl")}
     chosen = [sample["id"] for sample in SAMPLES if lang in {"all", tags_of(sample)["lang"]}]
     return {query: [item["chunk_id"] for item in lines[query]["topk"]] for query in chosen}
 
