@@ -101,6 +101,12 @@ def test_a_waived_violation_stops_nobody_not_even_where_warnings_do() -> None:
     assert exit_code(waived(VIOLATED, changed(HOLDS, name="other", verdict=WARN)), "warn") == 1
 
 
+HARD = changed(VIOLATED, hard_check_failed=True)
+HARD_ALONE = changed(HARD, violation=None)
+UNJUDGED = changed(VIOLATED, verdict=NOT_JUDGED, violation=None)
+UNPROVEN = changed(VIOLATED, verdict=WARN, violation=None, only_inconclusive=True)
+
+
 @each_row(
     ("gate", "waiver", "date", "state", "warns", "says"),
     [
@@ -114,42 +120,10 @@ def test_a_waived_violation_stops_nobody_not_even_where_warnings_do() -> None:
         pytest.param(HOLDS, WAIVER, TODAY, "unused", False, "is not used", id="unused"),
         pytest.param(VIOLATED, altered(gate="x"), TODAY, "unknown", True, "no gate of the", id="wrong gate"),
         pytest.param(VIOLATED, altered(segment="lang:xx"), TODAY, "unknown", True, "no segment of", id="wrong segment"),
-        pytest.param(
-            changed(VIOLATED, hard_check_failed=True),
-            WAIVER,
-            TODAY,
-            "hard_check",
-            False,
-            "no waiver covers",
-            id="single questions fail as well",
-        ),
-        pytest.param(
-            changed(VIOLATED, hard_check_failed=True, violation=None),
-            WAIVER,
-            TODAY,
-            "hard_check",
-            False,
-            "no waiver covers",
-            id="single questions fail alone",
-        ),
-        pytest.param(
-            changed(VIOLATED, verdict=NOT_JUDGED, violation=None),
-            WAIVER,
-            TODAY,
-            "not_judged",
-            False,
-            "could not be judged",
-            id="not judged",
-        ),
-        pytest.param(
-            changed(VIOLATED, verdict=WARN, violation=None, only_inconclusive=True),
-            WAIVER,
-            TODAY,
-            "unused",
-            False,
-            "is not used",
-            id="what could not be proven is no violation",
-        ),
+        pytest.param(HARD, WAIVER, TODAY, "hard_check", False, "no waiver covers", id="single questions fail as well"),
+        pytest.param(HARD_ALONE, WAIVER, TODAY, "hard_check", False, "no waiver covers", id="they fail alone"),
+        pytest.param(UNJUDGED, WAIVER, TODAY, "not_judged", False, "could not be judged", id="not judged"),
+        pytest.param(UNPROVEN, WAIVER, TODAY, "unused", False, "is not used", id="not proven is not violated"),
     ],
 )
 def test_what_becomes_of_a_waiver(
