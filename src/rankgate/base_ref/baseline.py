@@ -43,7 +43,7 @@ def baseline_at(inputs: Inputs, criteria: Criteria, trees: Trees) -> InputFile |
             in_head = None
             with suppress(RankgateError):
                 in_head = trees.head.copy(named.path)
-            if in_head is None or not _same_baseline(named.path, in_head):
+            if in_head is None or not _same_baseline(Path(named.path), Path(in_head)):
                 why = "the job makes this baseline, and the pull request commits files in its place"
                 raise GitError(f"{shown_path(named.path)}: {why}; take them out of the commit")
             continue
@@ -72,7 +72,7 @@ def baseline_change(before: InputFile | None, after: InputFile | None) -> Baseli
     if after is None:
         return "deleted"
     alike = (before.format, before.map) == (after.format, after.map)
-    same = alike and (before.path == after.path or _same_baseline(before.path, after.path))
+    same = alike and (before.path == after.path or _same_baseline(Path(before.path), Path(after.path)))
     return None if same else "replaced"
 
 
@@ -137,17 +137,19 @@ def _is_baseline(file: InputFile) -> bool:
     return is_remote(file.path) or file.path == STDIN or path.exists()
 
 
-def _same_baseline(mine: str, theirs: str) -> bool:
+def _same_baseline(first: Path, second: Path) -> bool:
     """Whether two files are the same, or all that is read of two directories: no more in one of them either."""
-    folders = Path(mine), Path(theirs)
-    if not all(map(Path.is_dir, folders)):
-        return _same_file(theirs, mine)
-    names = {file.relative_to(folder).as_posix() for folder in folders for file in folder.rglob("*") if file.is_file()}
-    if any(map(holds_acceptance, folders)):  # the others are read by nobody
+    if not (first.is_dir() and second.is_dir()):
+        return _same_file(first, second)
+    names = _files_in(first) | _files_in(second)
+    if holds_acceptance(first) or holds_acceptance(second):  # the others are read by nobody
         names = {name for name in names if name.partition("/")[0] in FOLDERS}
-    return all(_same_file(*(str(folder / name) for folder in folders)) for name in names)
+    return all(_same_file(first / name, second / name) for name in names)
 
 
-def _same_file(*paths: str) -> bool:
-    files = [*map(Path, paths)]
-    return all(map(Path.is_file, files)) and files[0].read_bytes() == files[1].read_bytes()
+def _files_in(folder: Path) -> set[str]:
+    return {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()}
+
+
+def _same_file(first: Path, second: Path) -> bool:
+    return first.is_file() and second.is_file() and first.read_bytes() == second.read_bytes()

@@ -27,13 +27,14 @@ HALF = 0.5  # of the questions that a baseline has to have
 class BroughtBaseline(msgspec.Struct, frozen=True, kw_only=True):
     """What became of the baseline, and the run in its place that the base's files are to judge, if any.
 
-    `rewritten` says that its log is not the base's and more, `anchor` is the base's, `own_anchor` that in its place.
+    `rewritten` says that its log is not the base's and more, `anchor` is the base's, `anchor_of_head` the one in its
+    place.
     """
 
     changed: Literal["added", "deleted", "replaced"] | None = None
     rewritten: bool = False
     anchor: AnchorMark | None = None
-    own_anchor: AnchorMark | None = None
+    anchor_of_head: AnchorMark | None = None
     short: bool = False
     run: InputFile | None = None
 
@@ -47,9 +48,10 @@ def brought_baseline(inputs: Inputs, commits: Commits, trees: Trees) -> BroughtB
     brought = baseline_in(inputs, head.criteria, trees, known=base.criteria)
     about = BroughtBaseline(changed=baseline_change(accepted, brought))
     if about.changed in ("replaced", "deleted"):
-        log, own = acceptances(accepted), acceptances(brought)
-        rewritten = list(own.records[: len(log.records)]) != list(log.records)
-        about = replace(about, rewritten=rewritten, anchor=log.anchor, own_anchor=own.anchor)
+        log = acceptances(accepted)
+        log_of_head = acceptances(brought)
+        rewritten = list(log_of_head.records[: len(log.records)]) != list(log.records)
+        about = replace(about, rewritten=rewritten, anchor=log.anchor, anchor_of_head=log_of_head.anchor)
     if about.changed not in ("replaced", "added") or brought is None or brought.is_table:
         return about
     if not Path(brought.path).exists():
@@ -70,8 +72,8 @@ def log_change(brought: BroughtBaseline, noted: AnchorMark | None) -> LogChange 
     if brought.changed != "replaced" or brought.anchor is None:
         return None
     known = [replace(mark, steps=0) for mark in (brought.anchor, noted) if mark]
-    own = brought.own_anchor and replace(brought.own_anchor, steps=0)
-    return None if own in known else "anchor"
+    of_head = brought.anchor_of_head and replace(brought.anchor_of_head, steps=0)
+    return None if of_head in known else "anchor"
 
 
 def is_run(
@@ -81,17 +83,17 @@ def is_run(
     gold: Gold,
     needs: frozenset[RunField] = frozenset(),
 ) -> bool:
-    """Whether a stored run has the rankings that are judged, to the depth of that, for the questions of a gold set.
+    """Whether a stored run is the run that is judged, for the questions of a gold set and to the stored depth.
 
-    And the values that are needed beside them: a baseline that was slower would let later runs be so.
+    It is where every list is the same, and so are the values that are needed beside it: a baseline that was slower
+    would let later runs be so. False where either cannot be read.
     """
     lists = stored_lists(stored, gold, needs)
     rankings = rankings_of(run, inputs, gold, needs) if lists else None
     if lists is None or rankings is None:
         return False
-    both = (lists.digests, digests(rankings, lists.depth))
-    same, other = ({each: some[each] for each in gold.samples if each in some} for some in both)
-    return same == other
+    of_run = digests(rankings, lists.depth)
+    return all(lists.digests.get(query) == of_run.get(query) for query in gold.samples)
 
 
 def rankings_of(

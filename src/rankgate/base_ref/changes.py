@@ -89,7 +89,8 @@ def _changed(old: Mapping[str, Value], new: Mapping[str, Value], metric: Metric 
     keys = list(dict.fromkeys([*old, *new]))
     lacking = [key for key in keys if (old.get(key) is None) is not (new.get(key) is None)]
     for key in keys:
-        before, after = old.get(key), new.get(key)
+        before = old.get(key)
+        after = new.get(key)
         if before == after or any(key.startswith(f"{block}.") for block in lacking):  # which says it all
             continue
         is_limit = key.rpartition(".")[2] in _OF_VALUES
@@ -141,7 +142,8 @@ def _flat(part: Part, prefix: str) -> dict[str, Value]:
     """
     keys: dict[str, Value] = {}
     for name in type(part).model_fields:
-        value, path = getattr(part, name), f"{prefix}{name}"
+        value = getattr(part, name)
+        path = f"{prefix}{name}"
         if (type(part), name) in _UNWRITTEN or name == "segments" or (isinstance(part, Criteria) and name in _OF_GATES):
             continue
         if isinstance(value, Part):
@@ -219,23 +221,27 @@ def traffic_changes(before: TrafficFiles | None, after: TrafficFiles | None, *, 
         return TrafficChanges(questions=len(before.questions) if before else 0, unread=True)
     if before is None or after is None or before == after:
         return None
-    old, new = ({each.query_id: each for each in files.questions} for files in (before, after))
-    labels, others = (
-        {(each.query_id, each.document, each.labeller): each.relevant for each in files.labels}
-        for files in (before, after)
-    )
+    old = {each.query_id: each for each in before.questions}
+    new = {each.query_id: each for each in after.questions}
     both = old.keys() & new.keys()
+    old_labels = _labels(before)
+    new_labels = _labels(after)
     return TrafficChanges(
         questions=len(old),
         added=len(new.keys() - old.keys()),
         removed=len(old.keys() - new.keys()),
         edited=sum(old[name].question != new[name].question or old[name].tags != new[name].tags for name in both),
         recounted=sum(old[name].count != new[name].count for name in both),
-        labels_removed=len(labels.keys() - others.keys()),
-        labels_changed=sum(others.get(key, relevant) is not relevant for key, relevant in labels.items()),
-        labels_added=len(others.keys() - labels.keys()),
+        labels_removed=len(old_labels.keys() - new_labels.keys()),
+        labels_changed=sum(new_labels.get(key, relevant) is not relevant for key, relevant in old_labels.items()),
+        labels_added=len(new_labels.keys() - old_labels.keys()),
         diluted=_weight(new) >= DILUTED * _weight(old),
     )
+
+
+def _labels(files: TrafficFiles) -> dict[tuple[str, str, str | None], bool]:
+    """Whether a document is relevant, by query, document and who says so."""
+    return {(each.query_id, each.document, each.labeller): each.relevant for each in files.labels}
 
 
 def _weight(questions: Mapping[str, TrafficQuestion]) -> float:

@@ -73,23 +73,29 @@ def _spans(
             raise ValueError(f"{name} is {shown(text)} in the corpus, not {shown(span.text)}; correct its offsets")
         return [span if span.text else replace(span, text=text)]
     if chunk and chunk.text:
-        return _once([chunk.text], document_of(each, chunk.doc_id), corpus, name)
+        return _spans_of([chunk.text], document_of(each, chunk.doc_id), corpus, name)
     if passages and each:
-        return _once([each], "", corpus)
+        return _spans_of([each], "", corpus)
     if sample.answers and (each in corpus or not each):
-        return _once(sample.answers, each, corpus)
+        return _spans_of(sample.answers, each, corpus)
     if each in corpus:
         raise ValueError(f"{name} is a whole document; quote the answer in metadata.answer, {_BY_HAND}")
     raise ValueError(f"{name} is no chunk of --run or --chunks that has a text or offsets, nor a whole document")
 
 
-def _once(texts: Sequence[str], doc: str, corpus: Mapping[str, str], chunk: str = "") -> list[Span]:
-    """Where these texts stand, of which some may be nowhere: in this document, if the corpus has it, else anywhere."""
-    within = {doc: corpus[doc]} if doc in corpus else corpus
+def _spans_of(texts: Sequence[str], doc: str, corpus: Mapping[str, str], chunk: str = "") -> list[Span]:
+    """The passages that these texts are, each at most once: in this document if the corpus has it, else in any.
+
+    `chunk` is what messages call the chunk that the text is of, whose ends may lie within words. A ValueError where a
+    text stands more than once, or none stands anywhere.
+    """
+    documents = {doc: corpus[doc]} if doc in corpus else corpus
     spans: list[Span] = []
     for quoted in texts:
-        everywhere = ((name, *at) for name, text in within.items() for at in places(quoted, text, borders=not chunk))
-        matches = [Span(name, start, end, corpus[name][start:end]) for name, start, end in everywhere]
+        matches: list[Span] = []
+        for name, text in documents.items():
+            for start, end in places(quoted, text, borders=not chunk):
+                matches.append(Span(name, start, end, text[start:end]))
         if matches[1:]:
             where = ", ".join(shown(each.id) for each in matches[:3])
             raise ValueError(f"{chunk or shown(quoted)} stands more than once ({where}); quote more of it, {_BY_HAND}")

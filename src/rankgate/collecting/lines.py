@@ -6,7 +6,7 @@ import datetime as dt
 import json
 import numbers
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -16,25 +16,31 @@ from rankgate.readers.json_text import spoken
 from rankgate.readers.results import ResultError, described, written_line
 from rankgate.readers.run_shapes import Item, generated_of, loose_shape
 
-Key = tuple[str, str | None, bool]  # a question: its id, the digest of its text, and whether it is of the traffic
+
+class Key(NamedTuple):
+    """A question: its id, the digest of its text, and whether it is of the traffic."""
+
+    query_id: str
+    digest: str | None
+    traffic: bool
 
 
 class Line(msgspec.Struct, frozen=True):
     """A line of the run as bytes that end in a newline, and its time: `total` of `latency_ms`, the sum, or None.
 
-    `asked` is the digest of the question's text.
+    `digest` is that of the question's text.
     """
 
     query_id: str
     data: bytes
     ms: float | None
-    asked: str | None = None
+    digest: str | None = None
     traffic: bool = False
 
     @property
     def key(self) -> Key:
         """Which question it answers."""
-        return self.query_id, self.asked, self.traffic
+        return Key(self.query_id, self.digest, self.traffic)
 
 
 def run_line(
@@ -42,17 +48,20 @@ def run_line(
     result: Any,
     measured_ms: float,
     provenance: Mapping[str, Any],
-    asked: str | None = None,
+    digest: str | None = None,
     *,
     traffic: bool = False,
 ) -> Line:
-    """The run line of what the retriever returned, drained; a ResultError where no reader could read it.
+    """The run line of what the retriever returned; a ResultError where no reader could read it.
 
-    What a complete run line says itself (`latency_ms`, `system`, …) wins over what was measured and the provenance, but
-    not over what was `asked`, and whether that is of the `traffic`.
+    A result that is a complete run line wins with what it states (`latency_ms`, `system`, …) over what was measured and
+    over the provenance, but not over the `digest` of the question's text, and whether that is of the `traffic`.
     """
-    stated: dict[str, Any] = {TEXT_KEY: asked} if asked else {}
-    stated |= {RunField.TRAFFIC.value: True} if traffic else {}
+    stated: dict[str, Any] = {}
+    if digest:
+        stated[TEXT_KEY] = digest
+    if traffic:
+        stated[RunField.TRAFFIC.value] = True
     line = {"query_id": query_id, **stated, **provenance} | written_line(query_id, result) | stated
     line.setdefault("latency_ms", {"retrieve": round(measured_ms, 3)})
     try:

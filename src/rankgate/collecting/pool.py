@@ -112,15 +112,25 @@ def pool(
 
 
 def hard_negatives(gold: Gold, rankings: Iterable[Ranking], depth: int, how: Matching) -> dict[str, dict[str, int]]:
-    """By query, what stands within `depth` above the first relevant document and nobody calls relevant, by its rank."""
+    """By query, what stands above the first relevant document and nobody, nor a judge, calls relevant, by its rank.
+
+    Ranks count from 1, each document once, down to `depth`. A query has none where nothing is relevant for it.
+    """
     negatives: dict[str, dict[str, int]] = {}
     for ranking in rankings:
         sample = gold.samples.get(ranking.query_id)
         relevant = set(sample.relevant()) if sample else set[str]()
-        names = list(dict.fromkeys(doc for doc, _ in results_of(ranking, how)))[:depth] if relevant else []
-        first = next((at for at, doc in enumerate(names) if doc in relevant), len(names))
-        kept = [(at, doc) for at, doc in enumerate(names[:first], 1) if sample and sample.judge_gains.get(doc, 0) <= 0]
-        negatives |= {ranking.query_id: {doc: at for at, doc in kept}} if kept else {}
+        if sample is None or not relevant:
+            continue
+        ranks: dict[str, int] = {}
+        docs = list(dict.fromkeys(doc for doc, _ in results_of(ranking, how)))
+        for rank, doc in enumerate(docs[:depth], start=1):
+            if doc in relevant:
+                break
+            if sample.judge_gains.get(doc, 0) <= 0:
+                ranks[doc] = rank
+        if ranks:
+            negatives[ranking.query_id] = ranks
     return negatives
 
 

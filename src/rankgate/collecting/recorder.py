@@ -235,9 +235,9 @@ class _Recording:
     def left(self) -> list[Question]:
         """The questions that no earlier recording has answered."""
         return [
-            Question(query_id, text, self._resumed > 0, of_traffic)
-            for (query_id, digest, of_traffic), text in self._questions.items()
-            if (query_id, digest, of_traffic) not in self._partial.lines
+            Question(key.query_id, text, self._resumed > 0, key.traffic)
+            for key, text in self._questions.items()
+            if key not in self._partial.lines
         ]
 
     def lines(self) -> list[Line]:
@@ -253,7 +253,7 @@ class _Recording:
         """Keep what came back; False where the first calls have failed and none has succeeded."""
         line = _line_of(question, outcome, self._stamp, self._finder)
         if isinstance(line, Problem):
-            self._failures[question.query_id, text_digest(question.text), question.traffic] = line
+            self._failures[Key(question.query_id, text_digest(question.text), question.traffic)] = line
         else:
             self._partial.add(line)
         self.report_progress()
@@ -272,7 +272,7 @@ class _Recording:
             median_ms=quantile(times, 0.5) if times else None,
             failures=tuple(filter(None, map(self._failures.get, self._questions))),
             unasked=self.unasked,
-            traffic=sum(of_traffic for _, _, of_traffic in self._questions),
+            traffic=sum(key.traffic for key in self._questions),
         )
 
 
@@ -293,11 +293,15 @@ def _questions_of(gold: Gold) -> dict[str, str]:
 
 def _all_questions(gold: Gold, base: Gold | None, traffic: Iterable[TrafficQuestion]) -> dict[Key, str]:
     """The questions of both gold sets, each text of an id once, of the base's as far as it has texts; then traffic."""
-    samples = base.samples.values() if base else ()
-    others = [(each.query_id, each.question) for each in samples if each.question and each.question.strip()]
-    judged = [*_questions_of(gold).items(), *others]
-    questions: dict[Key, str] = {(query_id, text_digest(text), False): text for query_id, text in judged}
-    return questions | {(each.query_id, text_digest(each.question), True): each.question for each in traffic}
+    questions: dict[Key, str] = {}
+    for query_id, text in _questions_of(gold).items():
+        questions[Key(query_id, text_digest(text), traffic=False)] = text
+    for sample in base.samples.values() if base else ():
+        if sample.question and sample.question.strip():
+            questions[Key(sample.query_id, text_digest(sample.question), traffic=False)] = sample.question
+    for each in traffic:
+        questions[Key(each.query_id, text_digest(each.question), traffic=True)] = each.question
+    return questions
 
 
 def _finder_of(fields: FieldMap | None, retrieve: Retrieve, before: Iterable[Line] = ()) -> Finder | None:

@@ -17,7 +17,8 @@ from rankgate.statistics.clusters import summed
 from rankgate.statistics.prediction_powered import UNSEEN, Labelled
 from rankgate.statistics.quantiles import Bounds, square_and_add, t_quantile
 
-_BOUND, _ROUNDING = 0.975, 1e-12
+_BOUND = 0.975  # the quantile for both bounds at 95 %
+_ROUNDING = 1e-12  # a variance up to this is rounding
 
 
 class Measured(NamedTuple):
@@ -50,17 +51,25 @@ class Quality(NamedTuple):
 def quality(
     values: Sequence[Labelled], claims: Sequence[Sequence[tuple[bool, bool]]], clusters: Sequence[Hashable] = ()
 ) -> Quality:
-    """J over a metric's values, one an answer; the rest over whether people and the judge find its claims supported."""
+    """J over a metric's values, one an answer; the rest over whether people and the judge find its claims supported.
+
+    `claims` has for each answer whether (people, the judge) find a claim supported, `clusters` the cluster of each
+    answer, or nothing. What no answer tells is None.
+    """
     supported = _counts(claims, clusters, kind=True)
     absent = _counts(claims, clusters, kind=False)
     return Quality(
         len(values),
-        min(sum(any(y is kind for y, _ in answer) for answer in claims) for kind in (True, False)),
+        min(_answers_with(claims, kind=True), _answers_with(claims, kind=False)),
         _share(supported),
         _share(absent),
         slope(values, clusters),
         kappa([pair for answer in claims for pair in answer]),
     )
+
+
+def _answers_with(claims: Sequence[Sequence[tuple[bool, bool]]], *, kind: bool) -> int:
+    return sum(any(people is kind for people, _ in answer) for answer in claims)
 
 
 def _counts(
@@ -73,20 +82,27 @@ def _counts(
 
 
 def _share(counts: Sequence[tuple[float, float]]) -> Measured | None:
-    """A share of claims from (hits, among) of each unit."""
+    """A share R of claims, from 0 to 1, by (hits, among) of each of n units; None without any.
+
+    Wilson's interval has the centre (R + c / 2) / (1 + c) and the half width sqrt(c R (1 - R) + c^2 / 4) / (1 + c),
+    where c = t^2 / m. t is the quantile with n - 1 degrees of freedom, and m = R (1 - R) / variance(R) is how many
+    independent answers would have that variance: n, where it is zero.
+    """
     if not counts:
         return None
     n = len(counts)
     total = math.fsum(among for _, among in counts)
     share = math.fsum(hits for hits, _ in counts) / total
-    variance = math.fsum(((hits - share * among) / total) ** 2 for hits, among in counts)
-    answers = float(n)
-    if variance > _ROUNDING and n > 1:
-        answers = share * (1 - share) / variance * (n - 1) / n
-    z = t_quantile(_BOUND, max(n - 1, 1)) ** 2 / answers
-    middle = (share + z / 2) / (1 + z)
-    reach = math.sqrt(z * share * (1 - share) + z * z / 4) / (1 + z)
-    return Measured(share, min(share, max(middle - reach, 0.0)), max(share, min(middle + reach, 1.0)), n)
+    squares = math.fsum(((hits - share * among) / total) ** 2 for hits, among in counts)
+    independent = float(n)
+    if squares > _ROUNDING and n > 1:
+        independent = share * (1 - share) / squares * (n - 1) / n
+    c = t_quantile(_BOUND, max(n - 1, 1)) ** 2 / independent
+    centre = (share + c / 2) / (1 + c)
+    half = math.sqrt(c * share * (1 - share) + c * c / 4) / (1 + c)
+    low = max(centre - half, 0.0)
+    high = min(centre + half, 1.0)
+    return Measured(share, min(share, low), max(share, high), n)
 
 
 def slope(values: Sequence[Labelled], clusters: Sequence[Hashable] = ()) -> Measured | None:
@@ -121,7 +137,7 @@ def kappa(pairs: Sequence[tuple[Hashable, Hashable]]) -> float | None:
 
 
 def people_change(delta: float, ci: Bounds, slope: Measured | None) -> Change:
-    """The judge's mean paired difference in people's units, ``delta`` / J, if the judge errs alike on both sides.
+    """The judge's mean paired difference in people's units, ``delta`` / J, if the judge errs alike on both runs.
 
     The interval holds every r for which 0 lies in the square-and-add (MOVER) interval of delta - r J, so that it
     excludes zero exactly where the interval of ``delta`` does. It is (None, None) where J's interval reaches 0; a bound
@@ -129,10 +145,15 @@ def people_change(delta: float, ci: Bounds, slope: Measured | None) -> Change:
     """
     if ci == (0.0, 0.0) and delta == 0:
         return Change(0.0, ci)
-    if slope is None or slope.low <= 0:
-        return Change(delta / slope.value if slope and slope.value > 0 else None, (None, None))
-    least = None if ci[0] is None else -_greatest(-delta, -ci[0], slope)
-    return Change(delta / slope.value, (least, None if ci[1] is None else _greatest(delta, ci[1], slope)))
+    if slope is None or slope.value <= 0:
+        return Change(None, (None, None))
+    value = delta / slope.value
+    if slope.low <= 0:
+        return Change(value, (None, None))
+    low, high = ci
+    least = None if low is None else -_greatest(-delta, -low, slope)
+    greatest = None if high is None else _greatest(delta, high, slope)
+    return Change(value, (least, greatest))
 
 
 def _greatest(delta: float, high: float, slope: Measured) -> float:
@@ -140,12 +161,15 @@ def _greatest(delta: float, high: float, slope: Measured) -> float:
 
     b reaches from J to its bound, the one nearer to zero for a positive r and the other for a negative one.
     """
-    j, near, far = slope.value, slope.low, slope.high
-    square, rest = j**2 - (j - near if high > 0 else far - j) ** 2, delta**2 - (high - delta) ** 2
-    root = math.sqrt(max((delta * j) ** 2 - square * rest, 0.0))
-    if high > 0:
-        return (delta * j + root) / square
-    return rest / (delta * j - root) if high < 0 else 0.0
+    if high == 0:
+        return 0.0
+    j = slope.value
+    b = j - slope.low if high > 0 else slope.high - j
+    # a r^2 - 2 delta J r + c = 0
+    a = j**2 - b**2
+    c = delta**2 - (high - delta) ** 2
+    root = math.sqrt(max((delta * j) ** 2 - a * c, 0.0))
+    return (delta * j + root) / a if high > 0 else c / (delta * j - root)
 
 
 def anchored(value: float, ci: tuple[float, float], change: Change) -> Change:

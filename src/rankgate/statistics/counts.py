@@ -45,7 +45,8 @@ def size_of(counts: Counts) -> int:
 
 def mean_of(counts: Counts) -> float:
     """The mean, measured from the smallest value so that equal values have exactly that mean."""
-    least, total = counts[0][0], size_of(counts)
+    least = counts[0][0]
+    total = size_of(counts)
     return least + math.fsum((x - least) * (size / total) for x, size in counts)
 
 
@@ -68,9 +69,10 @@ def thinned(counts: Counts) -> Counts:
     """
     if len(counts) <= _MAX_DISTINCT:
         return counts
-    mean, unit = mean_of(counts), counts[-1][0] - counts[0][0]
-    scale = unit * math.sqrt(mean_of([(((x - mean) / unit) ** 2, size) for x, size in counts]))
-    bins = groupby(counts, lambda count: math.floor(math.asinh((count[0] - mean) / scale) * _BINS_PER_UNIT))
+    mean = mean_of(counts)
+    spread = counts[-1][0] - counts[0][0]
+    deviation = spread * math.sqrt(mean_of([(((x - mean) / spread) ** 2, size) for x, size in counts]))
+    bins = groupby(counts, lambda count: math.floor(math.asinh((count[0] - mean) / deviation) * _BINS_PER_UNIT))
     return [(mean_of(members), size_of(members)) for members in (list(members) for _, members in bins)]
 
 

@@ -128,6 +128,10 @@ def difference_level(
 
 
 def _interval(counts: Counts, below: Appended, above: Appended, confidence: float) -> tuple[float, float] | None:
+    """The bounds for the mean, with `below` appended before the lower and `above` before the upper one.
+
+    They lie around the mean and within the range of the data and what was appended; None for fewer than two values.
+    """
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie strictly between 0 and 1, not {confidence!r}")
     if size_of(counts) <= 1:
@@ -153,9 +157,11 @@ def _level(counts: Counts, value: float, side: Side, below: Appended, above: App
 
 def _ends(counts: Counts, low: float | None, high: End) -> tuple[Appended, Appended]:
     """What is appended before the lower bound, and before the upper."""
-    least, greatest = (counts[0][0], counts[-1][0]) if counts else (0.0, 0.0)
+    least = counts[0][0] if counts else 0.0
+    greatest = counts[-1][0] if counts else 0.0
     low = least if low is None else min(low, least)
-    above = list(high) if isinstance(high, Sequence) else [greatest if high is None else max(high, greatest)]
+    high = greatest if high is None else high
+    above = list(high) if isinstance(high, Sequence) else [max(high, greatest)]
     if not math.isfinite(above[0] - low):
         raise ValueError(f"a range from {low!r} to {above[0]!r} is not finite")
     return [(low, 1.0)], one_of(above)
