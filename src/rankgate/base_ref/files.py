@@ -96,7 +96,8 @@ class Tree:
 
     def documents(self, most: int) -> Iterator[tuple[str, bytes]]:
         """YAML and JSON files of at most so many bytes, links left out, from the current directory."""
-        here, root = os.path.realpath("."), self._repository.root
+        here = os.path.realpath(".")
+        root = self._repository.root
         blobs = list(self._repository.files(self.commit.sha, DOCUMENTS, most).items())
         for first in range(0, len(blobs), AT_ONCE):
             some = blobs[first : first + AT_ONCE]
@@ -180,7 +181,8 @@ class Trees(msgspec.Struct, frozen=True):
 
         It matters where the base has a file of one of these names.
         """
-        here, root = Path(os.path.realpath(".")), self.repository.root
+        here = Path(os.path.realpath("."))
+        root = self.repository.root
         for link in self.repository.new_links(self.base.commit.sha, self.head.commit.sha):
             aim = os.path.realpath(f"{root}/{link}")
             within = os.path.relpath(here, aim)

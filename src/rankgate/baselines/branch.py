@@ -100,7 +100,10 @@ class BranchPlace:
         return self._commit(dict.fromkeys(names), message)
 
     def _commit(self, changes: Mapping[str, str | None], message: str) -> bool:
-        """False, a moment later each time, where the branch has moved."""
+        """Put a commit with these files (a blob for a path, None for one to delete) on the branch as last seen.
+
+        False where somebody else has moved the branch, after a wait that is longer each time.
+        """
         tip = self._seen()
         root = dict(tip.root)
         folders = dict(tip.folders)
@@ -198,7 +201,7 @@ class BranchPlace:
         return None if is_ancestor(commit, now, folder=clone.root) else answer
 
     def _moved_here(self, commit: str, tip: _Tip) -> Answer | None:
-        """As `_pushed`, for a branch of this repository."""
+        """None where the branch, of this repository, has the commit; git's answer where it was moved or is locked."""
         ref = f"refs/heads/{self.branch}"
         trees = self._clone.git("worktree", "list", "--porcelain").stdout.splitlines()
         if f"branch {ref}".encode() in trees:

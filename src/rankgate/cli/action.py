@@ -14,6 +14,7 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -200,12 +201,13 @@ def _judged(job: Job) -> Report:
     if job.context.event == "pull_request":  # judged again after a label, a fork's by the reporting job in any case
         _keep_run(job, named)
     try:
-        base, branch, tip = _base(job)
+        base = _base(job)
     except RankgateError as error:
         return not_judged(named, error.problems)
-    named, missing = _with_verdicts(job, replace(named, base=base, pull=PullInputs(branch=branch, tip=tip)))
+    pull_inputs = PullInputs(branch=base.branch, tip=base.tip)
+    named, missing = _with_verdicts(job, replace(named, base=base.commit, pull=pull_inputs))
     details = DetailInputs(depth=SHOWN_ITEMS, texts=True) if job.page else None
-    pull = replace(named.pull, labels=_labels(job, named) if base else ())
+    pull = replace(named.pull, labels=_labels(job, named) if base.commit else ())
     report = judged(replace(named, pull=pull, details=details))
     if named.verdicts:  # whose place is this job's; the artifact has them beside the run
         command = [word for word in report.provenance.command if word not in ("--verdicts", named.verdicts)]
@@ -255,14 +257,22 @@ def _keep_run(job: Job, named: Inputs) -> None:
         shutil.copyfile(run.path, job.upload / MEMBER)
 
 
-def _base(job: Job) -> tuple[str | None, str | None, str | None]:
-    """The commit that judges too, its branch and the tip of that; of a pull request what GitHub names now."""
+class _Base(NamedTuple):
+    """The commit that judges too, None where none does; its branch, and the tip of that where GitHub names it now."""
+
+    commit: str | None
+    branch: str | None
+    tip: str | None = None
+
+
+def _base(job: Job) -> _Base:
+    """The base that the action's input names, else that of the event; of a pull request what GitHub names now."""
     context = job.context
     branch = base_branch(os.environ)
     if job.inputs.base == NO_BASE:
-        return None, branch, None
+        return _Base(None, branch)
     if job.inputs.base or context.event != "pull_request" or context.pull is None:
-        return job.inputs.base or context.base, branch, None
+        return _Base(job.inputs.base or context.base, branch)
     try:
         now = pull_of(Client(context.api_url, token_of(), tell=print), context.repository, context.pull.number)
     except ForgeError as error:
@@ -270,7 +280,7 @@ def _base(job: Job) -> tuple[str | None, str | None, str | None]:
         raise bad_input(f"the base of the pull request is not known: {error}; {needs}") from error
     now = at_tip(now, Path.cwd())
     merged = at_merge(context.pull, now, Path.cwd(), os.environ.get("GITHUB_SHA"))
-    return merged.base_sha, merged.base_ref, now.base_sha
+    return _Base(merged.base_sha, merged.base_ref, now.base_sha)
 
 
 def _labels(job: Job, named: Inputs) -> tuple[SetLabel, ...]:
@@ -336,7 +346,8 @@ def _page(job: Job, report: Report) -> str:
     if job.page is None or report.verdict is Verdict.NOT_JUDGED:
         return ""
     try:
-        if pull := next((each.context.pull for each in _pulls(job)), None):  # made where the rankings are
+        pull = next((each.context.pull for each in _pulls(job)), None)
+        if pull:  # its page was written where it was judged, as only there the rankings are
             (job.directory / f"{pull.number}.html").replace(job.page)
         else:
             write_atomic(job.page, RENDERERS["html"](report))

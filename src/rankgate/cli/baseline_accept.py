@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -210,15 +211,15 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
                 inputs, verdicts=arguments.verdicts, asked=criteria.requiring_no_baseline(), verdict_alone=True
             )
             report, unusable = _judged(inputs, criteria, store, memory)
-    commit, branch = _origin_of(arguments)
+    origin = _origin_of(arguments)
     return Candidate(
         memory=memory,
         criteria=criteria,
         packed=packed,
         record=replace(
             recorded(packed, source=name, provenance=opened.provenance, gold=mark, date=date),
-            commit=commit,
-            branch=branch,
+            commit=origin.commit,
+            branch=origin.branch,
             verdict=report.verdict if report else None,
             scores={name: metric.value for name, metric in report.measured.metrics.items()} if report else {},
             packages=(packages_of(criteria.metrics()) if criteria else {}) or msgspec.UNSET,
@@ -229,24 +230,31 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
     )
 
 
-def _origin_of(arguments: argparse.Namespace) -> tuple[str | None, str | None]:
-    """The commit and the branch, as far as they are known."""
+class _Origin(NamedTuple):
+    """The commit and the branch that a run was recorded at, as far as they are known."""
+
+    commit: str | None
+    branch: str | None
+
+
+def _origin_of(arguments: argparse.Namespace) -> _Origin:
+    """What the arguments name, else what is checked out here, else what the variables of GitHub Actions say."""
     commit = arguments.commit
     branch = arguments.branch
     if commit == "none":
-        return None, branch
+        return _Origin(None, branch)
     if commit is not None and not re.match(SHA, commit):
         raise bad_input(f"--commit {commit!r} is no sha; write its hexadecimal digits, or none")
     branch = branch or os.environ.get("GITHUB_REF_NAME")
     try:
         repository = repository_around(".")
         head = repository.commit(commit or "HEAD") if commit or repository.has("HEAD") else None
-        return head, branch or repository.branch()
+        return _Origin(head, branch or repository.branch())
     except GitError:  # no repository, or a commit that a shallow clone lacks: the sha stands for itself
         commit = commit or os.environ.get("GITHUB_SHA")
         if commit and not re.match(SHA, commit):
             raise bad_input(f"GITHUB_SHA is {commit!r}, which is no sha; name the commit with --commit") from None
-        return commit, branch
+        return _Origin(commit, branch)
 
 
 def _traffic_of(run: InputFile | None, criteria: Criteria | None) -> list[Ranking]:

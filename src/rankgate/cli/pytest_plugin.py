@@ -74,7 +74,9 @@ class _Criteria(pytest.File):
 
     def _test(self, name: str, verdict: str, texts: list[str], line: int | None) -> pytest.Item:
         test: _Gate = _Gate.from_parent(self, name=name)
-        test.verdict, test.text, test.line = verdict, "\n".join(texts), line or 1
+        test.verdict = verdict
+        test.text = "\n".join(texts)
+        test.line = line or 1
         return test
 
 

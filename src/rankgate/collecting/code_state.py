@@ -31,6 +31,7 @@ PARTIAL = ".partial"
 FAILED = ".failed"
 DIGITS = 12  # of the commit: enough for any repository, and still readable
 CHANGED = "+changes"
+_UNTRACKED = "??"  # the state of a file that git does not know
 _PATIENCE = 20.0  # seconds; a recording must not wait for a slow disk to know its own name
 _MOST = 1_000  # changed files that a run states; of more it says nothing
 _LARGE = 20_000_000  # bytes; a larger file goes by size and time
@@ -145,17 +146,19 @@ def code_state(output: str) -> CodeState | None:
     try:
         repository = repository_around(".")
         commit = repository.commit("HEAD")
-        how = ("--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=dirty")
-        status = run_git(repository.root, "status", *how, patience=_PATIENCE)
+        options = ("--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=dirty")
+        status = run_git(repository.root, "status", *options, patience=_PATIENCE)
     except GitError:
         return None
     if status.returncode:
         return CodeState(root=repository.root, commit=commit, changed=None, edited=True)
     files = CodeFiles(run=inside(repository.root, output))
     entries = [entry for entry in status.stdout.decode("utf-8", "surrogateescape").split("\0") if entry]
-    known = {entry[3:]: entry[:2] for entry in entries if files.counts(entry[3:])}
-    changed = {path: _digest(repository.root, path) for path in known} if len(known) <= _MOST else None
-    edited = any(kind != "??" for kind in known.values())
+    states = {entry[3:]: entry[:2] for entry in entries if files.counts(entry[3:])}  # `XY` of git status, by path
+    changed = None
+    if len(states) <= _MOST:
+        changed = {path: _digest(repository.root, path) for path in states}
+    edited = any(state != _UNTRACKED for state in states.values())
     return CodeState(root=repository.root, commit=commit, changed=changed, edited=edited)
 
 

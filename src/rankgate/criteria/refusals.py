@@ -18,11 +18,10 @@ _MEANING = "meaning"  # the type of our own errors, whose context has the text
 
 def refusal(problems: Sequence[tuple[KeyPath, str]], instead: str | None) -> ValidationError:
     """One error for each problem; see `parts.refuse`."""
-    own = {} if instead is None else {"instead": instead}
-    errors = [
-        InitErrorDetails(type=PydanticCustomError(_MEANING, "{text}", {"text": text, **own}), loc=path, input=None)
-        for path, text in problems
-    ]
+    errors: list[InitErrorDetails] = []
+    for path, text in problems:
+        context: dict[str, Any] = {"text": text} if instead is None else {"text": text, "instead": instead}
+        errors.append(InitErrorDetails(type=PydanticCustomError(_MEANING, "{text}", context), loc=path, input=None))
     return ValidationError.from_exception_data("", errors)
 
 
@@ -37,20 +36,25 @@ def problems_of(
 ) -> list[Problem]:
     """All problems of a document by line: those that are `known`, and why it was refused."""
     problems = [_problem(document, name, path, text) for path, text in known]
-    if refused is not None:
-        problems += [
-            _problem(document, name, error["loc"], _text(error), error.get("ctx", {}).get("instead"))
-            for error in refused.errors(include_url=False)
-            if not (error["type"] == "too_short" and error["input"])  # a list whose entries were all refused
-        ]
+    for error in refused.errors(include_url=False) if refused is not None else ():
+        if error["type"] == "too_short" and error["input"]:
+            continue  # a list whose entries were all refused
+        location: KeyPath = error["loc"]
+        short_form = error.get("ctx", {}).get("instead")
+        if short_form is not None:
+            location = (*location[:-1], short_form)
+        problems.append(_problem(document, name, location, _text(error)))
     return sorted(problems, key=lambda problem: problem.line or 0)
 
 
-def _problem(document: YamlDocument, name: str, loc: KeyPath, text: str, instead: str | None = None) -> Problem:
-    """Where it stands in the file, which may have a short form of what the model has: then the key of that."""
+def _problem(document: YamlDocument, name: str, location: KeyPath, text: str) -> Problem:
+    """The problem with the line and the key path of its place in the file `name`.
+
+    A location of pydantic's also has steps that no file has, such as the type in a union: these are left out.
+    """
     path: KeyPath = ()
     value = document.value
-    for step in (*loc[:-1], instead) if instead else loc:
+    for step in location:
         if isinstance(step, str) and isinstance(value, dict):
             path, value = (*path, step), value.get(step)
         elif isinstance(step, int) and isinstance(value, list):
@@ -60,7 +64,8 @@ def _problem(document: YamlDocument, name: str, loc: KeyPath, text: str, instead
 
 def _text(error: ErrorDetails) -> str:
     """What is wrong, in our words."""
-    kind, context = error["type"], error.get("ctx", {})
+    kind = error["type"]
+    context = error.get("ctx", {})
     if kind == _MEANING:
         return str(context["text"])
     if kind == "missing":
@@ -81,10 +86,12 @@ def other_kind(expected: str, value: object) -> PydanticCustomError:
 
 def _named(error: ErrorDetails, known: list[str]) -> InitErrorDetails:
     """An error of a part with these keys once more; of a key of its own that is none of them with its text."""
-    kind, loc = error["type"], error["loc"]
+    kind = error["type"]
+    loc = error["loc"]
     context = error.get("ctx", {})
     if kind == _UNKNOWN and len(loc) == 1:
-        kind, context = _MEANING, {"text": _unknown(str(loc[0]), error["input"], known)}
+        kind = _MEANING
+        context = {"text": _unknown(str(loc[0]), error["input"], known)}
     again = PydanticCustomError(_MEANING, "{text}", context) if kind == _MEANING else kind
     return InitErrorDetails(type=again, loc=loc, input=error["input"], ctx=context)
 

@@ -118,9 +118,13 @@ def parse_waivers(text: str, called: str) -> Waivers:
 
 def _repeated(written: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
     """Waivers of a gate and segment that has one already, whatever else is wrong with the file."""
-    waivers, seen = written.get("waivers"), set[tuple[str, str | None]]()
+    waivers = written.get("waivers")
+    seen: set[tuple[str, str | None]] = set()
     for index, waiver in enumerate(waivers if isinstance(waivers, list) else ()):
-        gate, segment = (waiver.get("gate"), waiver.get("segment")) if isinstance(waiver, dict) else (None, None)
+        if not isinstance(waiver, dict):
+            continue
+        gate = waiver.get("gate")
+        segment = waiver.get("segment")
         if isinstance(gate, str) and isinstance(segment, str | None):
             if (gate, segment) in seen:
                 yield ("waivers", index, "gate"), "a waiver of this gate and segment stands above already; keep one"

@@ -76,14 +76,16 @@ def details_of(
     panel = partial(_panel, columns, candidate, judged)
     change = dict.fromkeys(tags, math.inf)
     if leading and leading in columns.metrics:
-        by_tag, direction = panel(tags, leading), leading.direction
+        by_tag = panel(tags, leading)
+        direction = leading.direction
         change |= {tag: direction.sign * value.delta for tag, value in by_tag.items() if value.delta is not None}
     lost = {tag: min(change[tag], 0.0) * len(rows) for tag, rows in tags.items()}
     kept = sorted(tags, key=lambda tag: (lost[tag], change[tag], -len(tags[tag])))[:MAX_TAGS]
     kept.sort(key=lambda tag: (change[tag], -len(tags[tag])))
     scopes = {None: list(range(len(gold.samples))), **{tag: tags[tag] for tag in kept}}
     values = {each.name: panel(scopes, each) for each in columns.metrics}
-    k, ks = first_k(leading), dict[str, int]()
+    k = first_k(leading)
+    ks: dict[str, int] = {}
     if named and leading and not isinstance(leading.cutoff, int):
         for query_id, sample in gold.samples.items():
             query = candidate.matched.get(query_id) or match(sample, Ranking(query_id, []))
@@ -125,7 +127,7 @@ def _panel(
     overall = gates.get((None, name))
     if overall and overall.evidence.evidence_state is EvidenceState.NOT_COMPARABLE:
         old = None
-    values = dict[str | None, PanelValue]()
+    values: dict[str | None, PanelValue] = {}
     for tag, rows in scopes.items():
         now = [column[row] for row in rows]
         own = estimate(now, metric, [clusters[row] for row in rows if clusters])

@@ -51,7 +51,8 @@ def movements(
         if after == before and lost == gained:
             continue
         change = metric.direction.sign * (after - before)
-        no_result, worse = new is None or new.retrieved == 0, (change, gained - lost) < (0, 0)
+        no_result = new is None or new.retrieved == 0
+        worse = (change, gained - lost) < (0, 0)
         movement = Movement(
             query_id=sample.query_id,
             question=sample.question,
@@ -109,7 +110,8 @@ def worst_rows(details: ReportDetails, violated: SegmentIndex) -> list[int]:
         change, net = details.moved(question)
         value = -NOWHERE if now is None else sign * now  # a value that is not there is the worst
         if question.before is not None and (change, net) < (0, 0):
-            gone, k = question.cause is Cause.NO_RESULT, details.first(question)
+            gone = question.cause is Cause.NO_RESULT
+            k = details.first(question)
             worse = severity(question.expected, k, no_result=gone, failing=violated.has_any(question.tags))
             return (0, *worse, change, value)
         return (1, change, ranks[question.cause], value)

@@ -106,7 +106,8 @@ def knee(cutoffs: Sequence[int], values: Sequence[float]) -> int | None:
     """
     if len(cutoffs) < 3:  # noqa: PLR2004 -- two points are a line
         return None
-    rise, width = values[-1] - values[0], math.log(cutoffs[-1] / cutoffs[0])
+    rise = values[-1] - values[0]
+    width = math.log(cutoffs[-1] / cutoffs[0])
     if rise < LEAST_RISE:
         return None
     above = [

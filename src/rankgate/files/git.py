@@ -232,7 +232,8 @@ def ignore_beside(path: str, *, folder: str = ".") -> bool:
 
     Nothing is added without a repository, of what git tracks or ignores already, and of what lies elsewhere.
     """
-    name, file = Path(os.path.relpath(path, folder)).as_posix(), Path(folder, ".gitignore")
+    name = Path(os.path.relpath(path, folder)).as_posix()
+    file = Path(folder, ".gitignore")
     try:
         repository_around(folder)
         tracked = run_git(folder, "ls-files", "--", name).stdout

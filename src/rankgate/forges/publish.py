@@ -67,7 +67,6 @@ def check_of(context: Context, settings: Settings) -> Check | None:
     required = pull is not None or context.event == "merge_group"
     if context.sha is None or not (required or (settings.push and not triggered)):
         return None
-    number, base = (pull.number, base_key(pull.base_ref)) if pull else (QUEUE, base_key(""))
     run = context.run
     return Check(
         repository=context.repository,
@@ -77,8 +76,8 @@ def check_of(context: Context, settings: Settings) -> Check | None:
         record=Record(
             run=run.id,
             attempt=run.attempt,
-            pull=number,
-            base=base,
+            pull=pull.number if pull else QUEUE,
+            base=base_key(pull.base_ref if pull else ""),
             job=run.job or "-",
             judged=context.judged,
         ),

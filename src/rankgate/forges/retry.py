@@ -76,9 +76,10 @@ def _after_limit(
         return _wait(seconds, 1.0, "limit", "the server asks to wait", earlier)
     if headers.get("x-ratelimit-remaining", "").strip() == "0":
         reset = headers.get("x-ratelimit-reset", "").strip()
-        known = _SECONDS.fullmatch(reset)
-        seconds, least = (float(reset) + 1 - now, 1.0) if known else (0.0, MINUTE)
-        return _wait(seconds, least, "limit", "the rate limit is used up", earlier)
+        reason = "the rate limit is used up"
+        if _SECONDS.fullmatch(reset):
+            return _wait(float(reset) + 1 - now, 1.0, "limit", reason, earlier)
+        return _wait(0.0, MINUTE, "limit", reason, earlier)
     if status == 429 or _SECONDARY.search(message) or "retry-after" in headers:  # noqa: PLR2004 -- too many requests
         return _wait(0.0, MINUTE, "limit", "a secondary rate limit", earlier)
     return None

@@ -77,7 +77,9 @@ class _Asked(msgspec.Struct, frozen=True):
         if (scored := self._scored(accepted[0])) is not None:
             return self._as_anchor(scored, mark)
         later = [row for row in range(1, len(accepted) - 1) if self.memory.keeps(accepted[row])]
-        low, high, oldest = 0, len(later), None
+        low = 0
+        high = len(later)
+        oldest = None
         while low < high:  # a gold set moves on: of what was accepted later no fewer questions are asked
             middle = (low + high) // 2
             scored = self._scored(accepted[later[middle]])

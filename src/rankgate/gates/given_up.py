@@ -66,11 +66,13 @@ def given_up(
     }
     by_metric: dict[str, tuple[float, GivenUp]] = {}
     for gate in filter(adds_up, gates):
-        metric, limit = gate.metric, gate.regression_max or 0.0
+        metric = gate.metric
+        limit = gate.regression_max or 0.0
         pairs = paired_scores(metric, candidate, scores)
         if pairs is None:
             continue
-        compared, sign = pairs.compared(None), metric.direction.sign
+        compared = pairs.compared(None)
+        sign = metric.direction.sign
         loss = -sign * compared.delta
         most = max(TIMES * limit, mark.given_up.get(metric.name, 0.0) + limit)
         if loss <= most + TOLERANCE or not pairs.proven(LEVEL):

@@ -46,7 +46,8 @@ def detectable(
     neither measured nor, its values not being rates, to be assumed. `slope` is J, the part of a true drop that a judge
     sees.
     """
-    limit, farthest = gate.regression_max, max(map(abs, differences), default=0.0)
+    limit = gate.regression_max
+    farthest = max(map(abs, differences), default=0.0)
     if limit is None or queries < 1 or gate.metric.at_quantile is not None or farthest > _LARGEST:
         return None
     # Recall of one relevant document is a hit; the more there are, the smaller the steps in which it moves.
@@ -56,7 +57,8 @@ def detectable(
     spread = power.planning_spread(differences, clusters, planned=planned, queries=queries)
     if spread is None:
         return None
-    evidence, appended = gate.evidence.value, spread.cluster * max(widest_change(gate.metric) or 0.0, farthest)
+    evidence = gate.evidence.value
+    appended = spread.cluster * max(widest_change(gate.metric) or 0.0, farthest)
     sight = power.Sight(spread.value, appended, gate.confidence, slope)
     return Detectable(
         detectable=sight.drop(evidence, queries, limit),

@@ -174,35 +174,27 @@ def with_hard_checks(
     the baseline has one or the gold says that there should be one: a refusal is no better than a wrong answer. It is
     lost where it fails now and did not in the baseline. Each rule that is broken violates the gate.
     """
-    metric, must = gate.metric, must_pass_rows(gate, gold)
-
-    def at_worst(value: float | None) -> bool:
-        return value is not None and metric.worst is not None and abs(value - metric.worst) <= TOLERANCE
-
-    values, own = candidate.values[metric.name], candidate.uncut_values(metric.name)
+    metric = gate.metric
+    must = must_pass_rows(gate, gold)
+    values = candidate.values[metric.name]
+    uncut = candidate.uncut_values(metric.name)
     before = baseline_column(metric, baseline) if baseline else [None] * len(values)
     unjudged = set(gaps(metric, candidate, None).missing) if RunField.VERDICTS in metric.needs else set[int]()
     scored = len(unjudged) + sum(value is not None for value in values)
     if not too_many(unjudged, scored, gate.max_unjudged):
         # what a judge left open counts as the worst
-        values, own = (filled(metric, each, unjudged, 0.0) for each in (values, own))
-
-    def failed(column: Sequence[float | None]) -> list[int]:
-        rows = enumerate(zip(column, before, gold.samples.values(), strict=True))
-        return [
-            row
-            for row, (value, old, sample) in rows
-            if at_worst(value) or (value is None and row not in unjudged and _is_due(metric, sample, old))
-        ]
-
-    broken = [row for row in failed(own) if row in must]
-    blank, violations = sum(own[row] is None for row in broken), list[Reason]()
+        values = filled(metric, values, unjudged, 0.0)
+        uncut = filled(metric, uncut, unjudged, 0.0)
+    broken = [row for row in _failed(metric, uncut, before, gold, unjudged) if row in must]
+    blank = sum(uncut[row] is None for row in broken)
+    violations: list[Reason] = []
     if len(broken) > blank:
         violations.append(Reason(ReasonKind.MUST_PASS, count=len(broken) - blank))
     if blank:
         violations.append(Reason(ReasonKind.MUST_PASS, count=blank, source="run"))
     if gate.max_lost_queries is not None and baseline is not None:
-        lost = sum(before[row] is not None and not at_worst(before[row]) for row in failed(values))
+        failed = _failed(metric, values, before, gold, unjudged)
+        lost = sum(before[row] is not None and not _at_worst(metric, before[row]) for row in failed)
         if lost > gate.max_lost_queries:
             violations.append(Reason(ReasonKind.LOST, count=lost, limit=gate.max_lost_queries))
     if not violations or result.verdict is Verdict.NOT_JUDGED:
@@ -220,6 +212,21 @@ def with_hard_checks(
             queries=[candidate.query_ids[row] for row in broken],
         ),
     )
+
+
+def _failed(
+    metric: Metric, column: Sequence[float | None], before: Sequence[float | None], gold: Gold, unjudged: set[int]
+) -> Iterator[int]:
+    """The rows of a column that fail by themselves; `before` are the baseline's values, `unjudged` rows a judge's."""
+    rows = zip(column, before, gold.samples.values(), strict=True)
+    for row, (value, old, sample) in enumerate(rows):
+        lacks_value = value is None and row not in unjudged and _is_due(metric, sample, old)
+        if lacks_value or _at_worst(metric, value):
+            yield row
+
+
+def _at_worst(metric: Metric, value: float | None) -> bool:
+    return value is not None and metric.worst is not None and abs(value - metric.worst) <= TOLERANCE
 
 
 def _is_due(metric: Metric, sample: Sample, before: float | None) -> bool:

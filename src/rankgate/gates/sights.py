@@ -171,7 +171,8 @@ def judged_facts(
     measured = {result.name: result for result in results if result.segment is None}
     facts: list[SightFact] = []
     for gate in criteria.gates:
-        metric, result = gate.metric, measured.get(gate.name)
+        metric = gate.metric
+        result = measured.get(gate.name)
         if not isinstance(metric, JudgedMetric) or metric.name not in judges:
             continue
         units = judges[metric.name].units

@@ -183,7 +183,8 @@ def _judging(
     problems: list[Problem], criteria: Criteria, gold: Gold, lists: Lists | None, results: list[GateResult], today: str
 ) -> list[Fact]:
     """What judging the run's answers takes where none is judged yet, and what the gates on them can see."""
-    block, plan = criteria.judge, criteria.plan()
+    block = criteria.judge
+    plan = criteria.plan()
     if block is None or RunField.VERDICTS not in plan.needs:
         return []
     from rankgate.gates.judged import people_of  # noqa: PLC0415 -- paid only where answers are judged

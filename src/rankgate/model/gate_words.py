@@ -63,7 +63,8 @@ def _must_pass(topic: Topic, gate: GateResult) -> str:
 
 def _missing_text(topic: Topic) -> str:
     """`; with 2 missing values at their worst it is 99.0%`."""
-    at_worst, missing = topic.conclusion.at_worst, topic.count("missing")
+    at_worst = topic.conclusion.at_worst
+    missing = topic.count("missing")
     if at_worst is None:
         return ""
     values = count_text(missing, "missing value")

@@ -134,7 +134,8 @@ def _threshold(reason: Reason, gate: GateResult, _: str) -> str:
     """`recall@5 is 84.1%, below the floor of 85.0%`, and what the interval adds where it decides or casts doubt."""
     counted = gate.measured.counted if reason.ruling is not Ruling.HOLDS else None
     value = counted.value if counted else gate.measured.value or 0.0
-    threshold, unit = gate.limits.threshold or 0.0, gate.unit
+    threshold = gate.limits.threshold or 0.0
+    unit = gate.unit
     decimals = max(telling_decimals(value, threshold, unit), exact_decimals(threshold, unit))
     where = "above" if value > threshold else "below"
     if abs(value - threshold) <= TOLERANCE:
@@ -155,7 +156,9 @@ def _threshold(reason: Reason, gate: GateResult, _: str) -> str:
 
 def _regression(reason: Reason, gate: GateResult, _: str) -> str:
     """`recall@5 dropped from 87.0% to 81.2% (−5.8 pp; allowed drop: 3.0 pp)`, and what the interval adds."""
-    unit, delta, harm = gate.unit, gate.change.delta or 0.0, harm_word(gate.direction)
+    unit = gate.unit
+    delta = gate.change.delta or 0.0
+    harm = harm_word(gate.direction)
     value, baseline = gate.change.paired_value or 0.0, gate.change.baseline or 0.0
     allowed = gate.limit or 0.0
     decimals = max(
@@ -186,7 +189,8 @@ def _traffic(reason: Reason, gate: GateResult, _: str) -> str:
 
     Or why that is not known, or need not be.
     """
-    unit, delta = gate.unit, gate.change.delta or 0.0
+    unit = gate.unit
+    delta = gate.change.delta or 0.0
     allowed = f"allowed drop: {size_text(gate.limits.regression_max or 0.0, unit)}"
     if reason.state is EvidenceState.NO_INTERVAL:
         missing = f"labels of {reason.count:,} of {count_text(reason.limit, 'drawn question')} are missing"
@@ -207,7 +211,8 @@ def _traffic(reason: Reason, gate: GateResult, _: str) -> str:
 
 def _doubt(reason: Reason, gate: GateResult, unproven: str, interval: str) -> str:
     """What the data leave open; of what violates by its estimate that is noise, of what must be proven safe, harm."""
-    must_be_safe, doubt = gate.limits.evidence is Evidence.PROVEN_SAFE, ""
+    must_be_safe = gate.limits.evidence is Evidence.PROVEN_SAFE
+    doubt = ""
     if reason.state is EvidenceState.NO_INTERVAL:
         units = "clusters" if reason.clusters else "questions"
         doubt = f", with too few {units} to {'prove that it holds' if must_be_safe else 'tell it from noise'}"
@@ -240,7 +245,8 @@ def _with_the_worst(reason: Reason, gate: GateResult, at_worst: float, doubt: st
     lacking = f"only the baseline has a value for {count_text(reason.count, 'question')}"
     limit = f"allowed {harm_word(gate.direction)}"
     if of_value:
-        lacking, limit = _without_value(reason), limit_word(gate.direction)
+        lacking = _without_value(reason)
+        limit = limit_word(gate.direction)
     if abs(at_worst) > BEYOND / 2:
         return f"; {lacking}, and the {limit} does not hold if that is worse than any other"
     return f"; {lacking}, and with the worst value there {what} {worst}"

@@ -56,7 +56,8 @@ class Table:
         self.log.raise_if_any()
         spelled = {plain(name): name for name in (*names.values(), *tags)}
         columns = [spelled.get(plain(column), column) for column in self.columns]
-        count, listed = len(columns), on_one_line(", ".join(self.columns))
+        count = len(columns)
+        listed = on_one_line(", ".join(self.columns))
         for number, cells in self._records():
             if len(cells) == count or (len(cells) == 1 and "score" not in names and "rank" not in names):
                 yield Problem("", self.name, number), dict(zip_longest(columns, cells))

@@ -132,7 +132,9 @@ class ParquetFile:
         if name in self.columns:
             return quoted(name), self.columns[name]
         first, *rest = name.split(".")
-        expression, kind, known = quoted(first), self.columns.get(first), list(self.columns)
+        expression = quoted(first)
+        kind = self.columns.get(first)
+        known = list(self.columns)
         for field in rest:
             if kind is None or not kind.startswith("STRUCT"):
                 break
@@ -167,7 +169,9 @@ def quoted(column: str) -> str:
 def _results(file: ParquetFile, fields: FieldMap, needs: frozenset[RunField], log: ProblemLog) -> Iterator[Ranking]:
     """Rankings of a table with one result a row: DuckDB groups the rows, and hands those of a query over as JSON."""
     columns = _columns(file, fields, needs, log)
-    query, doc, times = columns.pop("query_id"), columns["chunk_id"], columns.pop("latency_ms", "NULL")
+    query = columns.pop("query_id")
+    doc = columns["chunk_id"]
+    times = columns.pop("latency_ms", "NULL")
     ordering = {key: columns[key] for key in ("score", "rank") if key in columns}
     flawed = " OR ".join(f"{cell} IS NULL" for cell in (doc, *ordering.values()))
     flawed += f" OR NOT isfinite({columns['score']})" if "score" in columns else ""

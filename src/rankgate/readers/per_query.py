@@ -55,7 +55,9 @@ def read_values(path: str, choose: Choose) -> Values:
         RankgateError: neither of the two; a query without id or there twice; a value that is no finite number of 64
             bits; and what `choose` raises.
     """
-    log, values, missing = ProblemLog(), dict[str, Sequence[float | None]](), set[str]()
+    log = ProblemLog()
+    values: dict[str, Sequence[float | None]] = {}
+    missing: set[str] = set()
     with open_table(path) as source:
         for place, query_id, is_missing, row in _rows(source, choose, log):
             flaw = next((each for each in row if each is not None and not math.isfinite(each)), None)

@@ -50,8 +50,10 @@ def _read_gold(source: Source, log: ProblemLog) -> dict[str, Sample]:
 
 
 def _sample(line: Line, number: int | None) -> Sample:
-    query_id, question = _query_id(line), line.get(RAGAS_QUESTION)
-    ids, answer = _listed(line, RAGAS_REFERENCE), line.get("reference")
+    query_id = _query_id(line)
+    question = line.get(RAGAS_QUESTION)
+    ids = _listed(line, RAGAS_REFERENCE)
+    answer = line.get("reference")
     if answer is not None and not isinstance(answer, str):
         raise ValueError(f"query {shown(query_id)}: the reference is {shown(answer)}, not a text")
     return Sample(
@@ -78,7 +80,8 @@ def _lines(
     """
     for number, (place, line) in enumerate(_samples(source, log)):
         try:
-            query_id, ids = _query_id(line), _listed(line, RAGAS_RETRIEVED)
+            query_id = _query_id(line)
+            ids = _listed(line, RAGAS_RETRIEVED)
             answer = _answer(line, ids, needs)
         except ValueError as error:
             log.note(place, error)

@@ -194,7 +194,9 @@ def generated_of(line: LooseLine, ids: Sequence[str]) -> Generated | None:
             that is not in the context, nor, without one, in the list.
     """
     answer, citations, context, texts, abstained = _stated(line)
-    held, listed, seen = None if context is None else tuple(map(str, context)), {*ids}, set[str]()
+    held = None if context is None else tuple(map(str, context))
+    listed = {*ids}
+    seen: set[str] = set()
     for each in held or ():
         if each in seen:
             raise ValueError(f"context: {shown(each)} stands twice; name each passage of the prompt once")

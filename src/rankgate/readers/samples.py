@@ -81,7 +81,8 @@ def to_sample(value: object, place: Problem, log: ProblemLog) -> Sample | None:
 
 def _checked(value: object, line: int | None) -> Sample:
     value, written = _written(value)
-    query_id, metadata = str(written.id), written.metadata or Metadata()
+    query_id = str(written.id)
+    metadata = written.metadata or Metadata()
     name = f"sample {shown(query_id)}"
     stray = next((key for key in _OF_METADATA if key in value), None)
     if stray:

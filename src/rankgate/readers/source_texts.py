@@ -87,7 +87,8 @@ class _Page(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if not _INLINE(tag):
             self._end_block()
-            self._mark, self._within = "", "" if tag == self._within else self._within
+            self._mark = ""
+            self._within = "" if tag == self._within else self._within
 
     def handle_data(self, data: str) -> None:
         if self._within not in _SKIPPED:

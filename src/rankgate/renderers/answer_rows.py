@@ -76,20 +76,23 @@ def _checked(gates: Sequence[GateResult]) -> str:
 
 def _in_people_s_units(gates: Sequence[GateResult]) -> list[str]:
     """What the judge itself saw, where the report has it in people's units."""
-    own: list[str] = []
+    values: list[str] = []
     for gate in gates:
-        value, delta = (
-            (gate.measured.value if gate.measured.value_raw is None else gate.measured.value_raw),
-            gate.change.delta_raw,
-        )
+        measured = gate.measured
+        value = measured.value if measured.value_raw is None else measured.value_raw
+        delta = gate.change.delta_raw
         if value is None:
             continue
         number = value_text(value, gate.unit)
-        if delta is not None or number != value_text(gate.measured.value or 0.0, gate.unit):
-            own.append(f"{gate.metric} {number}" + (f" ({delta_text(delta, gate.unit)})" if delta is not None else ""))
+        if delta is not None:
+            values.append(f"{gate.metric} {number} ({delta_text(delta, gate.unit)})")
+        elif number != value_text(measured.value or 0.0, gate.unit):
+            values.append(f"{gate.metric} {number}")
+    if not values:
+        return []
     alike = ", as if it erred alike on both runs" if any(gate.change.assumption for gate in gates) else ""
     shown = "gates are" if any(gate.measured.value_raw is not None for gate in gates) else "changes alone are"
-    return [f"The judge's own values: {', '.join(own)}; the {shown} in people's units{alike}."] if own else []
+    return [f"The judge's own values: {', '.join(values)}; the {shown} in people's units{alike}."]
 
 
 def fate(claim: LostClaim, spell: Spell) -> str:
@@ -101,16 +104,17 @@ def fate(claim: LostClaim, spell: Spell) -> str:
         Place.REWRITTEN: "has another text now",
         Place.IN_CONTEXT: "is still in the context",
     }
-    was = f"was supported by {spell(claim.passage or '')}{at}, which {now[claim.place]}" if claim.place else ""
+    passage = spell(claim.passage or "")
+    support = f"was supported by {passage}{at}, which {now[claim.place]}" if claim.place else ""
     if claim.asked is VerdictKind.GOLD_IN_ANSWER:
         opposite = claim.now is Entailment.CONTRADICTED
-        says = "the answer says the opposite now" if opposite else "the answer no longer says it"
+        answer = "the answer says the opposite now" if opposite else "the answer no longer says it"
         if claim.place is Place.IN_CONTEXT:
             rank = f" (rank {claim.rank_now})" if claim.rank_now else ""
-            return f"{says}, and {spell(claim.passage or '')}{rank} in the context still does"
-        return f"{says}; it {was}" if was else says
-    says = _SAYS[claim.now]
-    if not was:
-        return says if claim.before is None else f"{says}, as before"
-    explains = claim.place is not Place.IN_CONTEXT and claim.now is Entailment.ABSENT
-    return was if explains else f"{was}; {says} now"
+            return f"{answer}, and {passage}{rank} in the context still does"
+        return f"{answer}; it {support}" if support else answer
+    verdict = _SAYS[claim.now]
+    if not support:
+        return verdict if claim.before is None else f"{verdict}, as before"
+    says_all = claim.place is not Place.IN_CONTEXT and claim.now is Entailment.ABSENT
+    return support if says_all else f"{support}; {verdict} now"

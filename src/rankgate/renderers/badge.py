@@ -49,7 +49,8 @@ def _color(report: Report) -> str:
 
 
 def _message(report: Report) -> str:
-    word, leading = VERDICT_WORDS[report.verdict].lower(), _leading(report)
+    word = VERDICT_WORDS[report.verdict].lower()
+    leading = _leading(report)
     both = f"{word} · {leading}"
     return both if leading and len(both) <= LONGEST else word
 

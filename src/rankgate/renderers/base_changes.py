@@ -75,8 +75,7 @@ def _changes(base: BaseSide, spell: Spell) -> Iterator[Change]:
             limit=True,
         )
     for gate in base.gates:
-        for text, weakens, limit in _gate(gate, spell):
-            yield Change(text=f"{_WHO} {text}.", weakens=weakens, limit=limit, line=gate.line)
+        yield from _gate(gate, spell)
     for key in base.keys:
         yield Change(text=f"{_WHO} {_key(key, '', spell)}.", weakens=key.weakens)
     for waiver in base.waivers:
@@ -90,16 +89,17 @@ def _changes(base: BaseSide, spell: Spell) -> Iterator[Change]:
         yield Change(text=f"{_WHO} {text}.", weakens=weakens)
 
 
-def _gate(gate: GateChange, spell: Spell) -> Iterator[tuple[str, bool, bool]]:
+def _gate(gate: GateChange, spell: Spell) -> Iterator[Change]:
     name = f"gate {spell(gate.name)}"
     match gate.change:
         case "removed":
-            yield f"removes {name}", True, True
+            yield Change(text=f"{_WHO} removes {name}.", weakens=True, limit=True, line=gate.line)
         case "added":
-            yield f"adds {name}", False, True
+            yield Change(text=f"{_WHO} adds {name}.", weakens=False, limit=True, line=gate.line)
         case "changed":
             for key in gate.keys:
-                yield _key(key, name, spell), key.weakens, key.is_limit
+                text = f"{_WHO} {_key(key, name, spell)}."
+                yield Change(text=text, weakens=key.weakens, limit=key.is_limit, line=gate.line)
 
 
 def _key(key: KeyChange, where: str, spell: Spell) -> str:
@@ -129,7 +129,9 @@ def _key(key: KeyChange, where: str, spell: Spell) -> str:
 
 
 def _as_list(value: Value) -> list[str]:
-    return [] if value is None else value if isinstance(value, list) else [str(value)]
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [str(value)]
 
 
 def _value(key: KeyChange, value: Value, spell: Spell) -> str:
@@ -176,7 +178,7 @@ class Permission(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def permissions_of(report: Report) -> tuple[Permission, ...]:
-    """As the file has them."""
+    """The waivers in the order of their file, each text cut to what the comment has room for."""
     units = {gate.name: gate.unit for gate in report.gates}
     return tuple(
         Permission(

@@ -87,7 +87,8 @@ def _annotation(finding: Finding) -> Annotation | None:
 
 def _clipped(message: str) -> str:
     """At most `LONGEST_MESSAGE` bytes, whole characters, the last an ellipsis where some were cut."""
-    data, mark = message.encode(), "…"
+    data = message.encode()
+    mark = "…"
     if len(data) <= LONGEST_MESSAGE:
         return message
     return data[: LONGEST_MESSAGE - len(mark.encode())].decode(errors="ignore") + mark

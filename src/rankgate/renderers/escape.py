@@ -135,7 +135,7 @@ def one_line(text: object, limit: int | None = None) -> str:
 
 
 def unhidden(line: str) -> str:
-    """The same with its spaces as they are, and of what is piled upon a letter no more than languages need."""
+    """A line as `one_line` shows it, its spaces as they are; of marks on one letter no more than languages need."""
     if line.isprintable() and (line.isascii() or (_INVISIBLE.isdisjoint(line) and not _PERHAPS_PILED.search(line))):
         return line
     signs: list[str] = []

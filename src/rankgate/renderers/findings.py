@@ -56,17 +56,11 @@ def findings_of(report: Report) -> list[Finding]:
     ]
     findings += [Finding(level="error", message=f"{failure}.") for failure in report.remarks.failures]
     findings += [Finding(level="warning", message=f"{warning}.") for warning in report.remarks.warnings]
-    findings += [
-        Finding(
-            level="warning",
-            message=change.text,
-            file=report.provenance.criteria if change.line else None,
-            line=change.line,
-            of_gate=change.line is not None,
-        )
-        for change in changes(report, quoted)
-        if change.weakens
-    ]
+    for change in changes(report, quoted):
+        if change.weakens:
+            file = report.provenance.criteria if change.line else None
+            of_gate = change.line is not None
+            findings.append(Finding(level="warning", message=change.text, file=file, line=change.line, of_gate=of_gate))
     findings += [Finding(level="error", message=str(each), file=each.file, line=each.line) for each in report.problems]
     return sorted(findings, key=lambda finding: finding.level != "error")
 
@@ -78,19 +72,22 @@ def _severity(gate: GateResult) -> tuple[bool, float, bool]:
 
 def _message(rows: Sequence[GateResult]) -> str:
     """Why a gate fails or warns over all questions, and in which segments, the worst of them first."""
-    whole = [
-        reason
-        for row in rows
-        if row.segment is None
-        for position, reason in enumerate(sentences(row))
-        if row.decision.verdict_of(position) is rows[0].verdict
-    ]
-    parts = [row for row in rows if row.segment is not None]
-    if not whole and parts:
+    reasons: list[str] = []
+    parts: list[GateResult] = []
+    for row in rows:
+        if row.segment is not None:
+            parts.append(row)
+            continue
+        for position, reason in enumerate(sentences(row)):
+            if row.decision.verdict_of(position) is rows[0].verdict:
+                reasons.append(reason)
+    if not reasons and parts:
         first, *parts = parts
-        whole = [f"in {first.segment}, {reason}" for reason in sentences(first)]
-    also = listed([f"{row.segment} ({gate_change(row)})" for row in parts], MAX_SEGMENTS)
-    return f"{'; '.join(whole)}{f'; also in {also}' if parts else ''}."
+        reasons = [f"in {first.segment}, {reason}" for reason in sentences(first)]
+    also = ""
+    if parts:
+        also = f"; also in {listed([f'{row.segment} ({gate_change(row)})' for row in parts], MAX_SEGMENTS)}"
+    return f"{'; '.join(reasons)}{also}."
 
 
 def path_in_repository(file: str | None) -> str | None:

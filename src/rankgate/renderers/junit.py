@@ -73,7 +73,9 @@ def _make_distinct(cases: Sequence[ET.Element]) -> None:
     """Number the names of which only what was cut off differed: GitLab drops the second of two."""
     seen: set[tuple[str, str]] = set()
     for case in cases:
-        classname, name, number = case.attrib["classname"], case.attrib["name"], 1
+        classname = case.attrib["classname"]
+        name = case.attrib["name"]
+        number = 1
         while (classname, case.attrib["name"]) in seen:
             number += 1
             case.attrib["name"] = f"{name} ({number})"
@@ -112,6 +114,7 @@ def _gate(gate: GateResult, report: Report) -> ET.Element:
 
 
 def _numbers(gate: GateResult, report: Report) -> Iterator[tuple[str, str]]:
+    """What was measured, line by line: a label and its text."""
     row = row_of(gate, report, alone=False)
     yield row.metric, one_line(row.meaning)
     yield "before → now" if gate.change.delta is not None else "now", _with(row.values, row.spread)
@@ -135,11 +138,13 @@ def _with(value: str, interval: str) -> str:
 
 def _beside_gates(report: Report) -> ET.Element:
     """Passed unless the check could not judge, or fails for a reason that no gate has."""
-    outcome, reasons = OUTCOMES[report.verdict], [report.summary]
+    outcome = OUTCOMES[report.verdict]
+    reasons = [report.summary]
     if outcome == "error":
         reasons += map(str, report.problems)
     elif report.remarks.failures:
-        outcome, reasons = "failure", [f"{failure}." for failure in report.remarks.failures]
+        outcome = "failure"
+        reasons = [f"{failure}." for failure in report.remarks.failures]
     elif any(gate.verdict is Verdict.FAIL for gate in report.gates):
         outcome = "passed"  # those gates say why
     lines = [line for text in reasons for line in text.splitlines()]

@@ -109,7 +109,8 @@ def _judged_labels(fact: JudgedLabels) -> str:
 def _judged_sight(fact: JudgedSight) -> str:
     """`with 200 questions, drops of 5.1 to 9.2 pp or more are detected …`, and how many would do."""
     gate, seen = fact.gate, fact.seen
-    safe, unit = gate.evidence is Evidence.PROVEN_SAFE, gate.metric.unit
+    safe = gate.evidence is Evidence.PROVEN_SAFE
+    unit = gate.metric.unit
     sizes = [size_text(each.margin if safe else each.detectable, unit) for each in seen]
     span = f"{sizes[0].split()[0]} to {sizes[1]}" if sizes[1:] else sizes[0]
     caught = f"{harm_word(gate.metric.direction)}s of {span} or more are detected 80 % of the time"
@@ -161,7 +162,8 @@ def sight_text(sight: Sight) -> str:
     A drop of exactly what is allowed is a coin toss at best, however many questions there are.
     """
     gate, seen = sight.gate, sight.seen
-    limit, unit = gate.regression_max or 0.0, gate.metric.unit
+    limit = gate.regression_max or 0.0
+    unit = gate.metric.unit
     smallest = _smallest(sight)
     size = f"a {harm_word(gate.metric.direction)} of {smallest} or more{_IN_RUNS}" if smallest else _nothing(sight)
     text = f"{_questions_detect(seen.queries)} {size} ({_allowed(sight)} allowed)"
@@ -176,7 +178,8 @@ def _sights_text(sights: Sequence[Sight]) -> str:
     parts: list[str] = []
     runs = _IN_RUNS
     for sight in sights:
-        gate, allowed = sight.gate, _allowed(sight)
+        gate = sight.gate
+        allowed = _allowed(sight)
         smallest = _smallest(sight)
         if smallest:
             parts.append(f"a {harm_word(gate.metric.direction)} of {gate.name} by {smallest}{runs} ({allowed} allowed)")
@@ -194,9 +197,11 @@ def blind_text(sight: Sight) -> str:
     gate, seen = sight.gate, sight.seen
     if gate.evidence is not Evidence.PROVEN_SAFE:
         return sight_text(sight)
-    unit, harm = gate.metric.unit, harm_word(gate.metric.direction)
+    unit = gate.metric.unit
+    harm = harm_word(gate.metric.direction)
     allowed = gate.regression_max or 0.0
-    limit, margin = size_text(allowed, unit, exact_decimals(allowed, unit)), size_text(seen.margin, unit)
+    limit = size_text(allowed, unit, exact_decimals(allowed, unit))
+    margin = size_text(seen.margin, unit)
     widest = widest_change(gate.metric)
     assumed = f" (spread of {seen.spread:.2g} assumed)" if seen.assumed else ""
     allowing = widest is None or seen.margin <= widest  # more than the range is no limit
@@ -215,7 +220,8 @@ def _questions_detect(queries: int) -> str:
 
 
 def _allowed(sight: Sight) -> str:
-    limit, unit = sight.gate.regression_max or 0.0, sight.gate.metric.unit
+    limit = sight.gate.regression_max or 0.0
+    unit = sight.gate.metric.unit
     return points_text(limit, unit, exact_decimals(limit, unit))
 
 

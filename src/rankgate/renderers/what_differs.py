@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
 from rankgate.model.differences import AS_OF, GOLD, OTHER, QUESTIONS, Difference
 from rankgate.model.report import Report
@@ -39,11 +40,12 @@ def _value(text: str | None, spell: Spell) -> str:
 
 def _telling(before: str | None, after: str | None) -> tuple[str | None, str | None]:
     """Both as they are shown: of long ones that begin alike only what follows."""
-    old, new = (None if text is None else one_line(text) for text in (before, after))
+    old = None if before is None else one_line(before)
+    new = None if after is None else one_line(after)
     if old is None or new is None or shorten(old, _LONGEST) != shorten(new, _LONGEST):
         return old, new
-    alike = next((place for place, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), None)
-    start = max((min(len(old), len(new)) if alike is None else alike) - _CONTEXT, 0)
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
+    start = max(shared - _CONTEXT, 0)
     return f"…{old[start:]}", f"…{new[start:]}"
 
 

@@ -46,7 +46,8 @@ def swap_p(candidate: Sequence[float], baseline: Sequence[float], q: float, *, s
     Raises:
         ValueError: no pairs, a NaN among the baseline's values, or ``q`` outside 0 to 1.
     """
-    u, n = quantile(baseline, q), len(baseline)
+    u = quantile(baseline, q)
+    n = len(baseline)
     beyond = [
         (new > u, old > u) if side == "above" else (new < u, old < u)
         for new, old in zip(candidate, baseline, strict=True)

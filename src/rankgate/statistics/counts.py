@@ -116,7 +116,8 @@ class _Tilting:
     """
 
     def __init__(self, counts: Counts, appended: Appended, greatest: float) -> None:
-        width, together = greatest - counts[0][0], [*counts, *appended]
+        width = greatest - counts[0][0]
+        together = [*counts, *appended]
         gaps, self._sizes = [(x - greatest) / width for x, _ in together], [size for _, size in together]
         squares = list(map(mul, gaps, gaps))
         self._powers = (gaps, squares, list(map(mul, squares, gaps)))

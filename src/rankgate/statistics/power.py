@@ -62,7 +62,8 @@ def planning_spread(
     known = differences or [0.0] * (len(clusters) or queries)
     moves = summed(list(map(abs, known)), clusters)
     sizes = summed([1.0] * len(known), clusters)
-    size, count = math.fsum([each * each for each in sizes]) / len(known), len(sizes)
+    size = math.fsum([each * each for each in sizes]) / len(known)
+    count = len(sizes)
     moved = len(moves) - list(moves).count(0)
     if moved >= _ENOUGH_CHANGED:
         sums = summed(known, clusters)
@@ -95,7 +96,8 @@ class Sight(NamedTuple):
 
     def reach(self, queries: int) -> float:
         """P: how far the interval reaches to either side."""
-        z, one = round(-normal_quantile((1 - self.confidence) / 2), _DIGITS), self.appended / queries
+        z = round(-normal_quantile((1 - self.confidence) / 2), _DIGITS)
+        one = self.appended / queries
         return 1.5 * one / self.slope + z * math.hypot(self._error(queries), one / self.slope)
 
     def _error(self, queries: int) -> float:

@@ -50,7 +50,8 @@ def t_quantile(probability: float, df: int) -> float:
     low, high = 0.0, math.pi / 2
     for _ in range(_HALVINGS):
         angle = (low + high) / 2
-        cosine, total = math.cos(angle), 0.0
+        cosine = math.cos(angle)
+        total = 0.0
         term = cosine if df % 2 else 1.0
         for i in range(1 + df % 2, df, 2):
             total += term

@@ -52,7 +52,8 @@ def cluster_flip_p(
 def _tail(sizes: Sequence[float], observed: float) -> float:
     """The share of patterns of at least ``observed``, as pairs of a sum of one half and a sum of the other."""
     middle = len(sizes) // 2
-    one, other = _sums(sizes[:middle]), sorted(_sums(sizes[middle:]))
+    one = _sums(sizes[:middle])
+    other = sorted(_sums(sizes[middle:]))
     least = observed - _ROUNDING
     return sum(len(other) - bisect_left(other, least - x) for x in one) / (1 << len(sizes))
 
@@ -113,7 +114,8 @@ def _convolved(steps: Sequence[int]) -> float:
 
     The sum of a pattern is twice the sum of those with a plus, less the total.
     """
-    sizes, observed = sorted(map(abs, steps)), sum(steps)
+    sizes = sorted(map(abs, steps))
+    observed = sum(steps)
     total = sum(sizes)
     most = (observed + total) // 2
     chances = [1.0]

@@ -39,14 +39,15 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
 
     def until(self, date: str) -> Remembered:
         """Without what is dated later."""
-        history, accepted = ([each for each in log if each.date <= date] for log in (self.history, self.accepted))
+        history = [each for each in self.history if each.date <= date]
+        accepted = [each for each in self.accepted if each.date <= date]
         return Remembered(history=history, accepted=accepted)
 
     def runs(self) -> list[Record]:
         """Every run once, by its day: those of the history, and what was accepted without being recorded there."""
         recorded = {record.id for record in self.history}
-        own = {record.id: record for record in self.accepted if record.id not in recorded}
-        return sorted([*self.history, *own.values()], key=lambda record: record.date)
+        only_accepted = {record.id: record for record in self.accepted if record.id not in recorded}
+        return sorted([*self.history, *only_accepted.values()], key=lambda record: record.date)
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,7 +146,8 @@ def _curve(metric: Metric, runs: Sequence[ShownRun], acceptances: Sequence[Accep
         size = known.value if known else now - before
         return Step(before=before, size=size, direction=metric.direction, unit=metric.unit, paired=known)
 
-    judged, points = RunField.VERDICTS in metric.needs, list[Point]()
+    judged = RunField.VERDICTS in metric.needs
+    points: list[Point] = []
     for run in runs:
         value = run.values.get(metric.name)
         if value is not None and value.value is not None:
@@ -154,7 +156,8 @@ def _curve(metric: Metric, runs: Sequence[ShownRun], acceptances: Sequence[Accep
             came = step(old.run.record, old.value, run) if old else None
             today = shown.estimates.get(run.record.id, {}).get(metric.name)
             points.append(Point(run=run, value=value.value, rescored=value.rescored, step=came, today=today, span=span))
-    last, day = (points[-1].run if points else None), days_after(shown.date, -MONTH)
+    last = points[-1].run if points else None
+    day = days_after(shown.date, -MONTH)
     month = [point for point in points if point.run.record.date <= day and point.span == points[-1].span]
     values = [(each.at, each.values[metric.name].value) for each in acceptances if metric.name in each.values]
     # What is accepted now is the last acceptance, whether or not it has a value.

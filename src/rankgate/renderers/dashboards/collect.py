@@ -94,7 +94,8 @@ def _collected(path: str, page: str, request: Request) -> GateSet:
         stored = Rankings(memory, gold_of(None, criteria), replace(plan, keep_matched=False))
         stored.read(records)
         shown = replace(shown, estimates=stored.estimates, paired=stored.paired)
-        unscored, questions = stored.reasons(), stored.questions(records)
+        unscored = stored.reasons()
+        questions = stored.questions(records)
     except RankgateError as error:
         if request.metrics:
             raise
@@ -175,10 +176,13 @@ class Rankings:
         return [lead, *reasons] if self._not_kept else reasons
 
     def _change(self, metric: Metric, before: Record, after: Record) -> Known | None:
-        if RunField.VERDICTS in metric.needs or before.sha256 == after.sha256:
-            return None if RunField.VERDICTS in metric.needs else Known(0.0, (0.0, 0.0))
-        depth, name = min(before.depth, after.depth), metric.name
-        old, new = (self._scores(each, depth).get(name) for each in (before, after))
+        if RunField.VERDICTS in metric.needs:
+            return None
+        if before.sha256 == after.sha256:
+            return Known(0.0, (0.0, 0.0))
+        depth = min(before.depth, after.depth)
+        old = self._scores(before, depth).get(metric.name)
+        new = self._scores(after, depth).get(metric.name)
         pairs = paired_scores(metric, new, old) if new and old else None
         if not pairs:
             return None

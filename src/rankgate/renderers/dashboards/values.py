@@ -31,7 +31,9 @@ def day_of(place: int) -> str:
 
 def places_of(days: Sequence[str]) -> list[float]:
     """A place for each of these ordered days; those of one day lie one after the other within it."""
-    counts, seen, places = Counter(days), Counter[str](), list[float]()
+    counts = Counter(days)
+    seen = Counter[str]()
+    places: list[float] = []
     for day in days:
         seen[day] += 1
         places.append(place_of(day) + (seen[day] - NOON) / counts[day])

@@ -19,7 +19,8 @@ MAX_SHARED = 3
 
 def render_misses(misses: Misses, unit: Unit | None, width: int) -> str:
     """The table, in lines of about `width` columns; `unit` is that of its metric, None without one."""
-    total, questions = len(misses.listed) + misses.more, count_text(misses.questions, "question")
+    total = len(misses.listed) + misses.more
+    questions = count_text(misses.questions, "question")
     where = in_first_text(misses.k or None, results=True) + ("" if misses.k else ", where k is the question's own")
     if not total:
         miss = f"a relevant document not {where}"

@@ -116,7 +116,8 @@ def _score_row(score: Score) -> tuple[str, str, str, str]:
 
 
 def _rankings(explained: QueryExplained) -> list[list[str]]:
-    question, graded = explained.question, _graded(explained)
+    question = explained.question
+    graded = _graded(explained)
     lists = [_list("now", question.now, "the run lacks this question", graded=graded)]
     if explained.compared:
         lists.insert(0, _list("baseline", question.before, "the baseline lacks this question", graded=graded))
@@ -138,7 +139,8 @@ def _list(heading: str, items: Sequence[Listed] | None, absent: str, *, graded: 
         return [heading, f"({absent})"]
     if not items:
         return [heading, "(no results)"]
-    digits, marks = len(str(len(items))), padded_all([mark(item, graded=graded) for item in items])
+    digits = len(str(len(items)))
+    marks = padded_all([mark(item, graded=graded) for item in items])
     ranked = enumerate(zip(items, marks, strict=True), start=1)
     return [heading, *(f"{rank:>{digits}} {mark} {safe(item.id, LONGEST_ID)}" for rank, (item, mark) in ranked)]
 

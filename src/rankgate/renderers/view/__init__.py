@@ -316,17 +316,17 @@ def _numbers(report: Report, limits: Limits, *, judged: bool) -> Numbers:
 
 
 def _remarks(report: Report, most: int, *, judged: bool) -> Remarks:
-    """At most so many warnings on the first screen, and notes there where somebody has to be believed."""
+    """At most `most` warnings on the first screen, and notes where a pull request brings the run or its criteria."""
     warnings = _warnings(report)
     unlisted = len(warnings) - most
     notes: list[Sentence] = [(note,) for note in report.remarks.notes]
-    believed = COMMENT.open if report.origin.untrusted_run or report.base else 0
+    on_first_screen = COMMENT.open if report.origin.untrusted_run or report.base else 0
     return Remarks(
         warnings=warnings[:most],
         more_warnings=count_text(unlisted, "more warning") if unlisted > 0 else "",
         reasons=(*warnings[most:], *(_reasons(report) if judged else ())),
-        notes=tuple(filter(None, (accepted_anyway(report), *notes[:believed]))),
-        fine_print=(*_fine_print(report), *notes[believed:MAX_NOTES]) if report.gates else (),
+        notes=tuple(filter(None, (accepted_anyway(report), *notes[:on_first_screen]))),
+        fine_print=(*_fine_print(report), *notes[on_first_screen:MAX_NOTES]) if report.gates else (),
     )
 
 

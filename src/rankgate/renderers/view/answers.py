@@ -38,7 +38,8 @@ def answers_of(report: Report, most: int) -> tuple[LostAnswer, ...]:
 
 
 def _answer(loss: AnswerLoss, report: Report) -> LostAnswer:
-    pieces, unit = Pieces(LONGEST_TEXT), unit_of(loss.metric, report)
+    pieces = Pieces(LONGEST_TEXT)
+    unit = unit_of(loss.metric, report)
     label, meaning = STAGE_WORDS[loss.stage]
     fates = ((each.text, fate(each, pieces.spell)) for each in loss.claims)  # without texts the fate alone
     claims = (f"{pieces.spell(text)}: {clause}" if text else clause for text, clause in fates)

@@ -55,7 +55,8 @@ def text_of(question: str | None, query_id: str) -> Text | None:
 
 
 def _lost(move: Movement, report: Report) -> Lost:
-    unit, cause = unit_of(move.metric, report), move.fate
+    unit = unit_of(move.metric, report)
+    cause = move.fate
     shown, folded = telling(move.documents, move.k, MAX_DOCUMENTS)
     return Lost(
         id=Text(move.query_id, 80),
