@@ -6,7 +6,7 @@ import argparse
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -36,15 +36,16 @@ from rankgate.judge.calibrate import (
     words_of_people,
 )
 from rankgate.judge.label_files import Label, LabelKey, Labels
+from rankgate.judge.model import Answer
 from rankgate.judge.plan import judged
 from rankgate.judge.runs import verdicts_beside
 from rankgate.judge.sample import AnswerKey, Design, Item, answers_key, item_of
-from rankgate.metrics.answers import criterion_of
+from rankgate.metrics.answers import JudgedMetric, criterion_of
 from rankgate.metrics.scoring import clusters_of
 from rankgate.model.answers import GateJudge, JudgeMark
 from rankgate.model.calibration import Calibration, MetricCalibration
 from rankgate.model.judge_words import labels_text
-from rankgate.model.values import Unit
+from rankgate.model.values import Sample, Unit
 from rankgate.model.verdicts import NO_VERDICT, AnswerVerdicts
 from rankgate.model.wording import count_text, interval_text, value_text
 from rankgate.readers.yaml_text import with_entry
@@ -237,44 +238,59 @@ def _labelled_run(
     Raises:
         RankgateError: it is another run than was labelled, or the judge was not asked.
     """
-    judge = run.judge
-    block = run.criteria.judge
     answers = {each.query_id: each for each in run.run.answers}
-    of_key = {each.key: each for each in items}
-    units = [(unit.query_id, unit.key) for unit in design.units]
-    for query, key in units:
-        item = of_key.get(key)
-        gone = key != "" and query not in answers
-        if gone or (item and item_of(answers[query]) != replace(item, claims=(), rubrics=())):
-            text = f"has another answer to {shown(query)} than was labelled; name the run that was: "
-            raise bad_input(text + shown(design.run), file=run.run.run, key="answer")
-    repeats = range(block.repeats if block else 1)
-    verdicts = {
-        query: tuple(judged(answer, judge, run.wants, run.known, repeat) for repeat in repeats)
-        for query, answer in answers.items()
-    }
-    judged_units = [verdicts[query] for query, _ in units if query in verdicts]
-    if lacking := sum(any(map(_lacks_verdicts, repeated)) for repeated in judged_units):
-        text = f"judge {judge.short} was not asked about {count_text(lacking, 'answer')} of those to draw from"
+    items_by_key = {each.key: each for each in items}
+    _refuse_other_run(run, answers, design, items_by_key)
+    repeats = run.criteria.judge.repeats if run.criteria.judge else 1
+    verdicts: dict[str, tuple[AnswerVerdicts, ...]] = {}  # one a repeat
+    for query, answer in answers.items():
+        verdicts[query] = tuple(judged(answer, run.judge, run.wants, run.known, repeat) for repeat in range(repeats))
+    of_units = [verdicts[unit.query_id] for unit in design.units if unit.query_id in verdicts]
+    if lacking := sum(any(map(_lacks_verdicts, repeated)) for repeated in of_units):
+        text = f"judge {run.judge.short} was not asked about {count_text(lacking, 'answer')} of those to draw from"
         raise bad_input(f"{text}; `{run.command}` with this run as --run asks it", file=run.run.run)
     drawn = design.drawn(words)
-    support = {unit.key: support_of(of_key[unit.key], judge, run.known) for unit in drawn if unit.key}
+    support = {unit.key: support_of(items_by_key[unit.key], run.judge, run.known) for unit in drawn if unit.key}
     if unasked := sum(each == NO_VERDICT for each in support.values()):
-        text = f"judge {judge.short} was not asked about the labelled claims of {count_text(unasked, 'answer')}"
+        text = f"judge {run.judge.short} was not asked about the labelled claims of {count_text(unasked, 'answer')}"
         raise bad_input(f"{text}; `rankgate judge --sample {redacted(path)}` asks it", file=path)
     checked: dict[str, Checked] = {}
     for unit in drawn:
         of_claims = support.get(unit.key)
         if isinstance(of_claims, tuple):
-            checked[unit.query_id] = Checked(of_key[unit.key], words[unit.key], verdicts[unit.query_id], of_claims)
+            item = items_by_key[unit.key]
+            checked[unit.query_id] = Checked(item, words[unit.key], verdicts[unit.query_id], of_claims)
     absent = [sample for query, sample in run.gold.samples.items() if query not in answers]
-    values = {
-        metric.name: {query: value for query, each in verdicts.items() if (value := metric.mean(each)) is not None}
-        | {each.query_id: metric.worst for each in absent if metric.counts(each) and metric.worst is not None}
-        for metric in metrics_of(run.rubrics)
-    }
+    values = {metric.name: _values(metric, verdicts, absent) for metric in metrics_of(run.rubrics)}
     keys = {query: item_of(answer).key for query, answer in answers.items()}
     return _LabelledRun(keys, values, drawn, checked)
+
+
+def _refuse_other_run(
+    run: Judged, answers: Mapping[str, Answer], design: Design, items_by_key: Mapping[str, Item]
+) -> None:
+    for unit in design.units:
+        answer = answers.get(unit.query_id)
+        item = items_by_key.get(unit.key)
+        if unit.key == "":  # nothing was there to label, and an answer now is no item
+            continue
+        if answer is None or (item and item_of(answer) != replace(item, claims=(), rubrics=())):
+            text = f"has another answer to {shown(unit.query_id)} than was labelled; name the run that was: "
+            raise bad_input(text + shown(design.run), file=run.run.run, key="answer")
+
+
+def _values(
+    metric: JudgedMetric, verdicts: Mapping[str, Collection[AnswerVerdicts]], absent: Sequence[Sample]
+) -> dict[str, float]:
+    """The metric's values by query, over the repeats; of queries that the run lacks the worst."""
+    values: dict[str, float] = {}
+    for query, repeated in verdicts.items():
+        value = metric.mean(repeated)
+        if value is not None:
+            values[query] = value
+    if metric.worst is not None:
+        values |= {sample.query_id: metric.worst for sample in absent if metric.counts(sample)}
+    return values
 
 
 def _lacks_verdicts(verdicts: AnswerVerdicts) -> bool:

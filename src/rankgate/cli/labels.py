@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from rankgate.cli.terminal import show_pages
@@ -72,8 +72,7 @@ def _ask(items: Sequence[Item], labels: dict[LabelKey, Label], path: str, by: st
     labelled = [positions.get((label.key, label.n)) for label in labels.values() if label.by == by]
     undoable = [position for position in labelled if position is not None]  # the last one in time comes last
     skipped: set[int] = set()
-    explained: set[Labelled] = set()
-    printed = (0, False)  # the number of the answer that is on the screen, and whether its passages are
+    screen = _Screen(len(items))
     position = 0
     while position < len(statements):
         number, item, n = statements[position]
@@ -82,18 +81,8 @@ def _ask(items: Sequence[Item], labels: dict[LabelKey, Label], path: str, by: st
             continue
         kind = item.labelled(n)
         words = label_files.WORDS[kind]
-        keys = {**_MEANS[kind], **_KEYS}
-        of_claim = kind is Labelled.CLAIM
-        is_new = printed[0] != number
-        head = ["", f"Answer {number:,} of {len(items):,}"] if is_new else []
-        context = _context(item, first=is_new, passages=of_claim and printed != (number, True))
-        titles = {Labelled.CLAIM: f"Claim {n} of {len(item.claims)}", Labelled.RUBRIC: "Criterion"}
-        statement = _lines(titles[kind], item.statements[n]) if n else ()
-        legend = [] if kind in explained else [Pairs([*keys.items()])]
-        show_pages([*head, *context, "", *statement, _QUESTIONS[kind], *legend])
-        printed = (number, of_claim or printed == (number, True))
-        explained.add(kind)
-        key = input(f"{'/'.join(keys)} > ").strip().casefold()
+        screen.show(number, item, n)
+        key = input(f"{'/'.join(_keys_of(kind))} > ").strip().casefold()
         if key in words:
             label = label_files.label_of(item, n, words[key], by)
             label_files.add_labels(path, [label])
@@ -112,19 +101,61 @@ def _ask(items: Sequence[Item], labels: dict[LabelKey, Label], path: str, by: st
             if labels.pop(undone.label_key, None):
                 label_files.add_labels(path, [undone])
         elif key == "p":
-            printed = (0, False)
+            screen.clear()
         elif key == "q":
             return
         else:
-            explained.clear()
+            screen.explain()
 
 
-def _context(item: Item, *, first: bool, passages: bool) -> Iterator[str]:
-    if first:
-        yield from (*_lines("Question", item.question), *_lines("Answer", item.answer))
-    if passages and not item.passages:
+def _keys_of(kind: Labelled) -> Mapping[str, str]:
+    """What each key means for a label of this kind."""
+    return {**_MEANS[kind], **_KEYS}
+
+
+class _Screen:
+    """What is on the screen: of which answer, from 1, whether with its passages, and which keys are explained."""
+
+    def __init__(self, answers: int) -> None:
+        self._answers = answers
+        self._number = 0
+        self._passages = False
+        self._explained: set[Labelled] = set()
+
+    def show(self, number: int, item: Item, n: int) -> None:
+        """A statement of an answer to label, after what of its context is not on the screen yet."""
+        if self._number != number:
+            self.clear()
+            self._number = number
+            heading = ["", f"Answer {number:,} of {self._answers:,}"]
+            context = [*_lines("Question", item.question), *_lines("Answer", item.answer)]
+        else:
+            heading = []
+            context = []
+        kind = item.labelled(n)
+        if kind is Labelled.CLAIM and not self._passages:
+            self._passages = True
+            context += _passages(item)
+        titles = {Labelled.CLAIM: f"Claim {n} of {len(item.claims)}", Labelled.RUBRIC: "Criterion"}
+        statement = _lines(titles[kind], item.statements[n]) if n else ()
+        legend = [] if kind in self._explained else [Pairs([*_keys_of(kind).items()])]
+        self._explained.add(kind)
+        show_pages([*heading, *context, "", *statement, _QUESTIONS[kind], *legend])
+
+    def clear(self) -> None:
+        """Show the answer and its passages again."""
+        self._number = 0
+        self._passages = False
+
+    def explain(self) -> None:
+        """Show what the keys mean again."""
+        self._explained.clear()
+
+
+def _passages(item: Item) -> Iterator[str]:
+    if not item.passages:
         yield "There is no passage."
-    for rank, text in enumerate(item.passages if passages else (), start=1):
+    for rank, text in enumerate(item.passages, start=1):
         yield from _lines(f"Passage {rank}", text)
 
 

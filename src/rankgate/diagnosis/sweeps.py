@@ -160,9 +160,10 @@ def _columns(metrics: Sequence[Metric], gold: Gold, scores: Scores) -> dict[str,
 
 
 def matched_rows(metrics: Sequence[Metric], gold: Gold, scores: Scores) -> list[Row]:
-    """By query the values of these metrics, from what was matched; queries alike share theirs.
+    """A row for each query of the gold, in its order: the values of these metrics, None where one is undefined.
 
-    One that the run lacks takes the worst, one that is new to a baseline none.
+    A query that the run lacks takes the worst values, one that is new to a baseline none. Queries with the same lists
+    and judgments may share one row object.
     """
     values = Together(metrics).values
     nothing = [None] * len(metrics)

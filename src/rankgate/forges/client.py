@@ -157,6 +157,10 @@ class Client:
         return _Request(method, path, url, None if text is None else text.encode())
 
     def _file(self, request: _Request) -> bytes:
+        """The bytes of a file, from the API or from where it refers to once, without our token.
+
+        A ForgeError where that is no safe address, or what comes is no whole file.
+        """
         request, answer = self._read(request, _RENAMED)
         if not answer.succeeded:
             url = self._base.elsewhere(answer.headers.get("location", ""), seen_at=request.url)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -74,6 +74,15 @@ class _Accepted(NamedTuple):
         return len(gold.samples) - len(self.scores(gold, msgspec.structs.replace(plan, metrics=[])).new_queries)
 
 
+class _ToJudge(NamedTuple):
+    """The run to judge: its path, its lists, what else its file states; and the day."""
+
+    path: str
+    rankings: list[Ranking]
+    run: Run | None
+    today: str
+
+
 def validate(inputs: Inputs) -> Findings:
     """Read all that is named, going on after a problem, and look at it together."""
     problems: list[Problem] = []
@@ -107,18 +116,16 @@ def validate(inputs: Inputs) -> Findings:
         _attempt(problems, refuse_lacking, criteria, len(gold.samples), covered)
     noted: list[Fact] = [facts.NotRecorded(to_record)] if to_record else []
     if gold:
-        noted += facts.gold_facts(gold)
-        noted += facts.run_facts(gold, rankings, scored) if rankings is not None else []
-        noted += facts.unseen_facts(gold, [each for each in (rankings, lists) if each], plan.how)
-        noted += facts.gate_facts(criteria, gold, rankings or []) if criteria else []
+        noted += _gold_facts(criteria, gold, plan, rankings, lists, scored)
     if criteria and opened_run and (code := code_of(opened_run.provenance, {}, inputs, criteria)):
         noted.append(facts.OldRun(code))
     if criteria:
         noted += [*facts.rubric_facts(criteria), *_inputs_facts(problems, criteria, gold)]
     results: list[GateResult] = []
     if gold and rankings is not None and run_file:
-        plan, by = msgspec.structs.replace(plan, depth=opened.depth if opened else None), (opened_run, inputs.date)
-        results = _attempt(problems, _judged, criteria, gold, run_file.path, rankings, accepted, plan, by) or []
+        plan = msgspec.structs.replace(plan, depth=opened.depth if opened else None)
+        to_judge = _ToJudge(run_file.path, rankings, opened_run, inputs.date)
+        results = _attempt(problems, _judged, criteria, gold, to_judge, accepted, plan) or []
         problems += problems_of(overall_results(results), criteria.name) if criteria else []
         problems += _alone(criteria, results) if criteria else []
     if criteria and gold:
@@ -130,6 +137,23 @@ def validate(inputs: Inputs) -> Findings:
     notes = _judging(problems, criteria, gold, rankings, results, inputs.date) if criteria and gold else []
     notes += sights.sight_facts(criteria, gold, results) if criteria and gold else []
     return Findings(problems, noted, [name for name, value in read.items() if value is not None], entries, notes)
+
+
+def _gold_facts(
+    criteria: Criteria | None,
+    gold: Gold,
+    plan: Plan,
+    rankings: Lists | None,
+    accepted: Lists | None,
+    scored: frozenset[str],
+) -> Iterator[Fact]:
+    """What is odd about the gold set, by itself, beside the run and the accepted run, and for the gates."""
+    yield from facts.gold_facts(gold)
+    if rankings is not None:
+        yield from facts.run_facts(gold, rankings, scored)
+    yield from facts.unseen_facts(gold, [each for each in (rankings, accepted) if each], plan.how)
+    if criteria:
+        yield from facts.gate_facts(criteria, gold, rankings or [])
 
 
 def _sources(
@@ -221,32 +245,30 @@ def _covered(result: GateResult, waivers: Waivers | None, date: str) -> bool:
 def _judged(
     criteria: Criteria | None,
     gold: Gold,
-    name: str,
-    rankings: list[Ranking],
+    to_judge: _ToJudge,
     accepted: _Accepted | None,
     plan: Plan,
-    by: tuple[Run | None, str],
 ) -> list[GateResult]:
     """What `check` would judge, and what it would not."""
     plan = msgspec.structs.replace(plan, compared=accepted is not None)
     baseline = accepted.scores(gold, plan) if accepted else None
     if baseline:
         plan = msgspec.structs.replace(plan, baseline_ids=ids_of(baseline, plan))
-    candidate = score(gold, rankings, plan)
+    candidate = score(gold, to_judge.rankings, plan)
     if baseline and accepted:
         baseline = with_foreign(gold, plan, baseline, lambda: accepted.lists)
-    require_gold_queries(candidate, name, gold)
-    require_fields(candidate, plan, name)
+    require_gold_queries(candidate, to_judge.path, gold)
+    require_fields(candidate, plan, to_judge.path)
     if criteria is None:
         return []
-    refuse_stale(gold, plan, candidate, lambda: rankings)
+    refuse_stale(gold, plan, candidate, lambda: to_judge.rankings)
     judges: Mapping[str, Judge] = {}
     if RunField.VERDICTS in plan.needs:
         from rankgate.gates.judged import people_of  # noqa: PLC0415 -- paid only where answers are judged
 
-        run, today = by
-        mark, others = (run.judge, run.judges) if run else (None, ())
-        judges = people_of(criteria, mark, today, candidate, others)
+        run = to_judge.run
+        mark = run.judge if run else None
+        judges = people_of(criteria, mark, to_judge.today, candidate, run.judges if run else ())
     return judge_scores(criteria, gold, candidate, baseline, judges=judges)
 
 

@@ -96,14 +96,10 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unjudged: int
 
     def skipped(self, labelled: Collection[str]) -> AnswerKey | None:
-        """The first answer without a label before one that has one; `labelled` are the keys of those that have."""
-        open_unit = None
-        for unit in self.units:
-            if open_unit and unit.key in labelled:
-                return open_unit
-            if unit.key and unit.key not in labelled:
-                open_unit = open_unit or unit
-        return None
+        """The first answer without a label, if a later one has one; `labelled` are the keys of those that have."""
+        drawn = len(self.drawn(labelled))
+        rest = self.units[drawn:]
+        return rest[0] if any(unit.key in labelled for unit in rest) else None
 
     def drawn(self, labelled: Collection[str]) -> tuple[AnswerKey, ...]:
         """The units that count as drawn: those before the first that lacks a label."""
