@@ -144,18 +144,19 @@ def _traffic(
     inputs: Inputs, criteria: Criteria, tree: Tree, trees: Trees, known: Criteria | None
 ) -> TrafficFiles | None:
     """The traffic of a commit: its files, or those that the job supplied where known criteria name them."""
-    job = _traffic_paths(known) if known else ()
-    copies = {
-        key: tree.copy(path) or (path if path in job and trees.supplied(path) else None)
-        for key, path in zip(_OF_TRAFFIC, _traffic_paths(criteria), strict=True)
-        if path
-    }
+    of_job = _traffic_paths(known) if known else ()
+    copies: dict[str, str | None] = {}
+    for key, path in zip(_OF_TRAFFIC, _traffic_paths(criteria), strict=True):
+        if path:
+            copies[key] = tree.copy(path)
+        if path and copies[key] is None and path in of_job and trees.supplied(path):
+            copies[key] = path
     if criteria.inputs.traffic and copies["traffic"] is None:
         if tree is trees.head:  # what nobody knows yet is not opened; it counts once it is merged
             return None
         raise bad_input("there is no such file", file=tree.name(criteria.inputs.traffic), key="inputs.traffic")
     if tree is trees.head and known is criteria:
-        for path in job:
+        for path in of_job:
             trees.refuse_outside(path)
     copied = criteria.model_copy(update={"inputs": criteria.inputs.model_copy(update=copies)})
     return traffic_files(copied, may_lack=inputs.untrusted_run)

@@ -191,7 +191,9 @@ def _plan_and_ask(
         say([*_outcome_lines(job, outcome), where, *_next(arguments, outcome)])
     if outcome and (summary := os.environ.get("GITHUB_STEP_SUMMARY")):
         add_summary(summary, "".join(f"- {code(line, 300)}\n" for line in (first, *_outcome_lines(job, outcome))))
-    return end_of(outcome, criteria, ".fork_calls" if arguments.fork else "") if outcome else 0
+    if outcome is None:
+        return 0
+    return end_of(outcome, criteria, ".fork_calls" if arguments.fork else "")
 
 
 def _next(arguments: argparse.Namespace, outcome: Outcome | None) -> list[str]:

@@ -78,7 +78,11 @@ def parser() -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> int:
     """Print one metric or all."""
     try:
-        metric, facts = look_up(arguments.name) if arguments.name else (None, everything())
+        metric = None
+        if arguments.name:
+            metric, facts = look_up(arguments.name)
+        else:
+            facts = everything()
     except UnknownMetricError as error:
         raise bad_input(str(error)) from error
     if arguments.format == "json":

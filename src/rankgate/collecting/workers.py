@@ -103,7 +103,8 @@ def ask(retrieve: Retrieve, questions: Sequence[Question], calls: Calls, take: T
                 continue  # answered too late
             question, attempt, waits, _ = under_way.pop(done)
             outcome = outcome or CallError(f"no answer within {calls.timeout:g} s", again=True)
-            again, wait = (outcome.again, outcome.wait) if isinstance(outcome, CallError) else (True, None)
+            again = outcome.again if isinstance(outcome, CallError) else True
+            wait = outcome.wait if isinstance(outcome, CallError) else None
             if wait is not None and waits < _MAX_WAITS:
                 free = max(free, time.monotonic() + max(wait, 2.0**waits))
                 waiting.append((question, attempt, waits + 1))

@@ -50,10 +50,12 @@ def detectable(
     farthest = max(map(abs, differences), default=0.0)
     if limit is None or queries < 1 or gate.metric.at_quantile is not None or farthest > _LARGEST:
         return None
-    # Recall of one relevant document is a hit; the more there are, the smaller the steps in which it moves.
-    usual = min(_HIT, max(_MAX_STEPS, 0.5 / math.sqrt(max(relevant, 1.0))))
-    planned = (usual if gate.metric.spread is None else gate.metric.spread) if is_rate(gate.metric) else None
-    planned = planned if assumed is None else assumed
+    planned = assumed
+    if planned is None and is_rate(gate.metric):
+        planned = gate.metric.spread
+        if planned is None:
+            # Recall of one relevant document is a hit; the more there are, the smaller the steps in which it moves.
+            planned = min(_HIT, max(_MAX_STEPS, 0.5 / math.sqrt(max(relevant, 1.0))))
     spread = power.planning_spread(differences, clusters, planned=planned, queries=queries)
     if spread is None:
         return None

@@ -78,12 +78,12 @@ def _lacking(measurement: Measurement) -> list[Reason]:
     if measurement.change is not None and gate.regression_max is not None:
         rows["baseline"] = gaps.missing_before
     unplaced = any(candidate.query_ids[row] in candidate.unfit for row in gaps.missing)
+    need = RunField.OFFSETS if unplaced else None
     kind = ReasonKind.NO_VERDICT if measurement.by_judge else ReasonKind.MISSING
-    among = measurement.scored
     return [
-        Reason(kind, count=len(each), among=among, source=source, need=RunField.OFFSETS if unplaced else None)
+        Reason(kind, count=len(each), among=measurement.scored, source=source, need=need)
         for source, each in rows.items()
-        if too_many(each, among, gate.max_unjudged)
+        if too_many(each, measurement.scored, gate.max_unjudged)
     ]
 
 

@@ -55,11 +55,12 @@ def decide_segments(
 def _by_rule(
     gate: Gate, rule: SegmentRule, gold: Gold, candidate: Scores, baseline: Scores | None, units: Units
 ) -> Iterator[GateResult]:
-    parts = [
-        _Part(gate, rule, name, limits, on_rows(candidate, rows), on_rows(baseline, rows) if baseline else None)
-        for name, rows in segments_of(gold, rule.by).items()
-        if (limits := rule.limits_of(name)) is not None
-    ]
+    parts: list[_Part] = []
+    for name, rows in segments_of(gold, rule.by).items():
+        limits = rule.limits_of(name)
+        if limits is not None:
+            of_baseline = on_rows(baseline, rows) if baseline else None
+            parts.append(_Part(gate, rule, name, limits, on_rows(candidate, rows), of_baseline))
     judged = [part for part in parts if part.size >= rule.min_queries]
     corrects = gate.evidence is Evidence.PROVEN_HARM
     provable = [part for part in judged if part.provable]

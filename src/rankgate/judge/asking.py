@@ -83,9 +83,15 @@ def ask(endpoint: Endpoint, judge: Judge, slot: Slot, inputs: Inputs, spending: 
     """
     asking = _Asking(endpoint, judge, inputs, spending)
     outcome = asking.verdicts()
-    verdicts, unjudged = (None, outcome) if isinstance(outcome, Unjudged) else (outcome, None)
-    about: dict[str, Any] = {"model": asking.model, "fingerprint": asking.fingerprint, "tokens": asking.tokens}
-    return Record(**slot._asdict(), verdicts=verdicts, unjudged=unjudged, **about)
+    is_failure = isinstance(outcome, Unjudged)
+    return Record(
+        **slot._asdict(),
+        verdicts=None if is_failure else outcome,
+        unjudged=outcome if is_failure else None,
+        model=asking.model,
+        fingerprint=asking.fingerprint,
+        tokens=asking.tokens,
+    )
 
 
 def choose_mode(endpoint: Endpoint, model: str, parameters: Mapping[str, Any], spending: Spending) -> Mode | Unjudged:

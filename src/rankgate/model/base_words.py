@@ -36,13 +36,15 @@ _ADDS = (("added", "adds", "question"), ("labels_added", "adds", "label"))
 
 def label_notes(labels: Iterable[SetLabel], fitting: str) -> list[str]:
     """Why a label does nothing; only the `fitting` one of both can do anything on this pull request."""
-    return [
-        f"The label `{label.name}` changes nothing: "
-        + (_NOTHING[label.standing] if label.name == fitting else f"on this pull request that is `{fitting}`")
-        + "."
-        for label in labels
-        if label.name != fitting or label.standing != "counts"
-    ]
+    notes: list[str] = []
+    for label in labels:
+        why = f"on this pull request that is `{fitting}`"
+        if label.name == fitting:
+            if label.standing == "counts":
+                continue
+            why = _NOTHING[label.standing]
+        notes.append(f"The label `{label.name}` changes nothing: {why}.")
+    return notes
 
 
 def judged_by(base: BaseSide) -> str:

@@ -61,7 +61,8 @@ def _uncompared(traffic: Traffic) -> str:
 def _worth(traffic: Traffic) -> str:
     """What is known of whether that is worse."""
     if _ruled_out(traffic):
-        lost, allowed = (f"{each * 100:.1f}" for each in (traffic.bound, traffic.limit or 0.0))
+        lost = f"{traffic.bound * 100:.1f}"
+        allowed = f"{(traffic.limit or 0.0) * 100:.1f}"
         more = "further " if traffic.labelled else ""
         return f"at most {lost} points can be lost there, {allowed} are allowed; no {more}label is needed"
     if not traffic.labelled:

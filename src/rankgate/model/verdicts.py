@@ -116,5 +116,8 @@ def same_served(one: str | None, other: str | None, *, fingerprints: bool) -> bo
         return True
     if fingerprints:
         return one == other
-    models, others = ({name.partition("\t")[0] for name in names.splitlines()} for names in (one, other))
-    return models == others
+    return _models(one) == _models(other)
+
+
+def _models(names: str) -> set[str]:
+    return {name.partition("\t")[0] for name in names.splitlines()}  # without the fingerprints

@@ -132,7 +132,9 @@ def any_json(text: str | bytes) -> Any:
 def infinite_score(text: str | bytes) -> str | None:
     """Names the first item of a run whose score is not finite; None where there is none or the text is no JSON."""
     value = any_json(text)
-    entries = value if isinstance(value, list) else [value, *(value.values() if isinstance(value, dict) else ())]
+    entries = value if isinstance(value, list) else [value]
+    if isinstance(value, dict):
+        entries = [value, *value.values()]
     for item in (item for entry in entries for item in _items(entry)):
         score = item.get("score") if isinstance(item, dict) else None
         if isinstance(score, float) and not math.isfinite(score):

@@ -109,10 +109,12 @@ def _exported(source: Source, key: str) -> Records:
 def _lists_under(value: Any, key: str) -> Iterator[Any]:
     if isinstance(value, Mapping) and isinstance(value.get(key), list):
         yield from value[key]
-    else:
-        inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-        for each in inner:
-            yield from _lists_under(each, key)
+        return
+    inner = value if isinstance(value, list) else []
+    if isinstance(value, Mapping):
+        inner = [*value.values()]
+    for each in inner:
+        yield from _lists_under(each, key)
 
 
 @contextmanager
@@ -176,7 +178,9 @@ def add_judgment(sample: Sample, doc: str, value: Any) -> None:
 
 def _number(value: Any) -> Any:
     """The number that is written, maybe as text; what is none as it is, and None for a text of none."""
-    return finite_number(value) if isinstance(value, str) else float(value) if is_number(value) else value
+    if isinstance(value, str):
+        return finite_number(value)
+    return float(value) if is_number(value) else value
 
 
 class _Judged(msgspec.Struct, frozen=True):

@@ -189,7 +189,9 @@ def _attributes(listed: Sequence[Any]) -> dict[str, Any]:
 
 def _attribute(value: Any) -> Any:
     """The value of `{"stringValue": …}` and its like."""
-    kind, inner = next(iter(value.items())) if isinstance(value, Mapping) and len(value) == 1 else ("", value)
+    if not isinstance(value, Mapping) or len(value) != 1:
+        return value
+    [(kind, inner)] = value.items()
     entries = inner.get("values", []) if isinstance(inner, Mapping) else inner
     if kind in ("arrayValue", "kvlistValue") and isinstance(entries, list):
         return [_attribute(each) for each in entries] if kind == "arrayValue" else _attributes(entries)

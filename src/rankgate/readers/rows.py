@@ -36,7 +36,9 @@ class Order(Enum):
     @staticmethod
     def of(*, scored: bool, ranked: bool) -> Order:
         """By what the rows have; one of the two at least."""
-        return Order.BOTH if scored and ranked else Order.SCORE if scored else Order.RANK
+        if scored and ranked:
+            return Order.BOTH
+        return Order.SCORE if scored else Order.RANK
 
 
 class Row(msgspec.Struct, gc=False, frozen=True):

@@ -264,7 +264,8 @@ def _item(item: Item, needs: frozenset[RunField]) -> RankedItem:
 
 def offsets_of(item: Any, text: str | None) -> tuple[int | None, int | None]:
     """Where an item lies in its document's text, or two None where it does not say; else a ValueError."""
-    start, end, other_start, other_end, metadata = (getattr(item, key, None) for key in _OFFSET_KEYS)  # or a bare id
+    offsets = [getattr(item, key, None) for key in _OFFSET_KEYS]  # a bare id has none of these
+    start, end, other_start, other_end, metadata = offsets
     written = metadata.get("start_index") if isinstance(metadata, Mapping) else None
     start = next((each for each in (start, other_start, written) if each is not None), None)
     end = other_end if end is None else end

@@ -210,10 +210,13 @@ def judgments(value: object) -> dict[str, float]:
     if isinstance(value, list):
         gains: dict[str, float] = {}
         for at, entry in enumerate(value):
-            span, gain = _span(entry, f"[{at}]") if isinstance(entry, dict) else (None, 1.0)
-            if span and span.id in gains:
+            if not isinstance(entry, dict):
+                gains[_id(entry)] = 1.0
+                continue
+            span, gain = _span(entry, f"[{at}]")
+            if span.id in gains:
                 raise KeyedError(f"the span {shown(span.id)} stands twice; keep one", f"[{at}]")
-            gains[span.id if span else _id(entry)] = gain
+            gains[span.id] = gain
         return gains
     if not isinstance(value, dict):
         raise ValueError(f"expected a list of ids or a mapping of ids to gains, found {shown(value)}")

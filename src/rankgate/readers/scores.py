@@ -56,8 +56,10 @@ def read_scores(path: str, wanted: Collection[str] = ()) -> dict[str, _Row]:
 def _number(cell: Any) -> Any:
     """A number, None where it is undefined, and `...` for anything else."""
     text = "" if cell is None else str(cell).strip().casefold()
+    if text in {"", "nan", "null", "none"}:
+        return None
     number = None if isinstance(cell, bool) else finite_number(text)
-    return None if text in {"", "nan", "null", "none"} else ... if number is None else number
+    return ... if number is None else number
 
 
 def _value_text(value: float | None) -> str:

@@ -152,7 +152,8 @@ class _Tilting:
             if high and high.r < z and high.t - low.t <= _SUMMIT * high.t:
                 low, high = high, None  # this summit stays below z: look behind it
             rest = 2 * low.t if high is None else (low.t + high.t) / 2
-            t = newton if low.t < newton < (high.t if high else rest) else rest
+            farthest = rest if high is None else high.t
+            t = newton if low.t < newton < farthest else rest
         return high.mean if high else 0.0
 
     def z_at(self, mean: float) -> float:

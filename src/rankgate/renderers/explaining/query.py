@@ -111,8 +111,10 @@ def _scores(scores: Sequence[Score], *, compared: bool) -> list[str]:
 
 
 def _score_row(score: Score) -> tuple[str, str, str, str]:
-    before, now = (value_or_dash(value, score.unit) for value in (score.before, score.now))
-    return score.metric, before, now, NOTHING if score.change is None else delta_text(score.change, score.unit)
+    before = value_or_dash(score.before, score.unit)
+    now = value_or_dash(score.now, score.unit)
+    change = NOTHING if score.change is None else delta_text(score.change, score.unit)
+    return score.metric, before, now, change
 
 
 def _rankings(explained: QueryExplained) -> list[list[str]]:
