@@ -32,7 +32,8 @@ def check(inputs: Inputs, *, progress: ReadProgress | None = None) -> Report:
             return pull.report(reports_of(pull, progress))
     criteria = inputs.asked or load_criteria(inputs.criteria or find_criteria())
     require_inputs(inputs, criteria)
-    gold, waivers = gold_of(inputs.gold, criteria), waivers_of(criteria)
+    gold = gold_of(inputs.gold, criteria)
+    waivers = waivers_of(criteria)
     case = Case(inputs=inputs, criteria=criteria, gold=gold, waivers=waivers)
     if case.names_traffic:
         from rankgate.criteria.traffic import traffic_files  # noqa: PLC0415 -- paid only where there is traffic

@@ -209,7 +209,8 @@ def validated(document: YamlDocument, kind: type[P], name: str, at: str, known: 
     Raises:
         RankgateError: unknown or missing keys, values of another kind or meaning, each with line and key path.
     """
-    problems, refused = list(known), None
+    problems = list(known)
+    refused = None
     try:
         model = kind.model_validate(document.value, context={"at": at})
     except ValidationError as error:

@@ -41,7 +41,8 @@ def code_of(
         return None
     from rankgate.collecting.code_state import Present, other_code, root_here, stated_in  # noqa: PLC0415 -- git is paid for only here
 
-    recording, root = stated_in(run), root_here()
+    recording = stated_in(run)
+    root = root_here()
     if recording is None or root is None:
         return None
     file = inputs.run or criteria.inputs.run

@@ -34,7 +34,8 @@ def gold_changes(gold: Gold, fingerprint: str, mark: GoldMark | None) -> GoldCha
         return None
     if mark.judged is None:
         return GoldChanges(queries=mark.queries)
-    then, now = mark.judged, judgment_digests(gold)
+    then = mark.judged
+    now = judgment_digests(gold)
     added = [query_id for query_id in now if query_id not in then]
     removed = [query_id for query_id in then if query_id not in now]
     relabelled = [query_id for query_id, digest in now.items() if then.get(query_id, digest) != digest]
@@ -60,7 +61,8 @@ def judgment_digests(gold: Gold) -> dict[str, str]:
 
 def queries_fingerprint(gold: Gold) -> str:
     """A digest of ids and questions, whatever their judgments, the format and the order."""
-    digest, samples = hashlib.sha256(), gold.samples
+    digest = hashlib.sha256()
+    samples = gold.samples
     queries = sorted(samples)
     for start in range(0, len(queries), _BATCH):
         batch = [(query, samples[query].question) for query in queries[start : start + _BATCH]]

@@ -52,7 +52,8 @@ def conclude(report: Report) -> Conclusion:
     """What the report's verdict says."""
     conclusion = next(filter(None, (make(report) for make in _MAKERS)))
     shares = traffic_share(report.measured.traffic)
-    following, accept = next_command(report, conclusion), accept_command(report, conclusion)
+    following = next_command(report, conclusion)
+    accept = accept_command(report, conclusion)
     return replace(conclusion, next=following, accept=accept, traffic=shares)
 
 
@@ -269,7 +270,8 @@ def empties_of(gold: Gold, candidate: Scores, baseline: Scores | None) -> Emptie
         return None
     from rankgate.metrics.tags import parts_of  # noqa: PLC0415 -- paid only where a list is empty
 
-    lacking, segments = set(none), dict[str, tuple[int, int]]()
+    lacking = set(none)
+    segments: dict[str, tuple[int, int]] = {}
     before = baseline if baseline and baseline.rank_summaries else None
     for name, rows in parts_of(answerable).items():
         queries = [answerable[row].query_id for row in rows]

@@ -99,11 +99,14 @@ def _ruling(evidence: Evidence, *, violates: bool, harm: bool, safe: bool, known
     doubt = EvidenceState.INCONCLUSIVE if known else EvidenceState.NO_INTERVAL
     match evidence:
         case Evidence.ESTIMATE:
-            ruling, clear = Ruling.VIOLATED if violates else Ruling.HOLDS, harm or not violates
+            ruling = Ruling.VIOLATED if violates else Ruling.HOLDS
+            clear = harm or not violates
         case Evidence.PROVEN_SAFE:
-            ruling, clear = Ruling.HOLDS if safe else Ruling.VIOLATED, safe or harm
+            ruling = Ruling.HOLDS if safe else Ruling.VIOLATED
+            clear = safe or harm
         case Evidence.PROVEN_HARM:
-            ruling, clear = Ruling.VIOLATED if harm else Ruling.HOLDS, harm or not violates
+            ruling = Ruling.VIOLATED if harm else Ruling.HOLDS
+            clear = harm or not violates
             ruling = ruling if clear else Ruling.INCONCLUSIVE
         case _:
             assert_never(evidence)

@@ -281,7 +281,8 @@ def _open_bytes(path: str) -> io.FileIO:
 
 def cloud_at(url: str, address: re.Pattern[str]) -> tuple[Any, str]:
     """The file system of fsspec that has an address of this pattern, and the path there; else a RankgateError."""
-    spec, parts = redacted(url).rstrip("/"), address.fullmatch(url)
+    spec = redacted(url).rstrip("/")
+    parts = address.fullmatch(url)
     if parts is None or "::" in url or ".." in parts["place"].split("/"):
         raise bad_input("is no plain address, as s3://bucket/folder", file=spec)
     scheme = parts["scheme"].lower()

@@ -207,7 +207,8 @@ def queries_line(report: Report) -> str:
     queries, metrics = report.measured.queries, report.measured.metrics
     if queries is None:
         return ""
-    total, parts = count_text(queries.total, "question"), list[str]()
+    total = count_text(queries.total, "question")
+    parts: list[str] = []
     stated = {name: value for name, value in metrics.items() if value.missing is not None}
     if queries.scored and (not stated or len(stated) < len(metrics)):
         left_out = f"{queries.no_relevant:,} without a relevant document in the gold set left out"

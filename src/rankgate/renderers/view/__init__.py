@@ -302,7 +302,8 @@ def _next(report: Report) -> Next:
 
 
 def _numbers(report: Report, limits: Limits, *, judged: bool) -> Numbers:
-    first, history = _first_rows(report, limits.first), history_of(report)
+    first = _first_rows(report, limits.first)
+    history = history_of(report)
     if not judged:
         return Numbers(first=first, history=history)
     return Numbers(

@@ -80,10 +80,12 @@ def _value(part: Segment, name: str, report: Report) -> PartValue:
     if (value := part.metrics.get(name)) is None:
         return PartValue(phrases.NOTHING)
     one_level = all(gate.limits.confidence == CONFIDENCE and not gate.corrects for gate in report.gates)
-    ci, level = (value.delta_ci if one_level else None), confidence_text(CONFIDENCE)
+    ci = value.delta_ci if one_level else None
+    level = confidence_text(CONFIDENCE)
     judging = (gate for gate in report.gates if gate.metric == name and gate.corrects and gate.segment == part.tag)
     if gate := next((each for each in judging if not each.evidence.too_small), None):
-        ci, level = gate.change.delta_ci, phrases.interval_name(gate)
+        ci = gate.change.delta_ci
+        level = phrases.interval_name(gate)
     bounds = phrases.change_interval_text(ci, value.unit) if value.delta else ""
     return PartValue(phrases.segment_text(value), f"{level}: {bounds}" if bounds else "")
 
@@ -112,7 +114,8 @@ def history_of(report: Report) -> History | None:
 def spark(values: list[float | None]) -> str:
     """One character a value, as high as the value lies between the lowest and the highest; `·` where there is none."""
     known = [value for value in values if value is not None]
-    low, width = min(known, default=0.0), max(known, default=0.0) - min(known, default=0.0)
+    low = min(known, default=0.0)
+    width = max(known, default=0.0) - low
 
     def level(value: float) -> str:
         return _LEVELS[round((value - low) / width * (len(_LEVELS) - 1))] if width > 0 else _LEVELS[3]
