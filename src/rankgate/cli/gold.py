@@ -216,7 +216,8 @@ def _pool(arguments: argparse.Namespace) -> Done | int:
         labelled = judge_pool(arguments, criteria, block, gold, pooled.unjudged())
         if isinstance(labelled, int):
             return labelled
-        pairs, lines = labelled
+        pairs = labelled.pairs
+        lines = labelled.lines
         merging = "a model labelled these, no person; to put them beside the gold set:"
     else:
         pairs = pooled.unjudged() if arguments.unjudged else pooled.pairs

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from itertools import groupby
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -29,10 +30,17 @@ RELEVANT = 2  # the lowest grade that says that a passage answers the question, 
 _VERDICTS = frozenset({VerdictKind.RELEVANCE})
 
 
+class JudgedPool(NamedTuple):
+    """Pairs with the judge's labels, None where it gave none, and lines that say how many there are."""
+
+    pairs: Sequence[Pair]
+    lines: list[str]
+
+
 def judge_pool(
     arguments: argparse.Namespace, criteria: Criteria, block: JudgeBlock, gold: Gold, unjudged: Sequence[Pair]
-) -> tuple[Sequence[Pair], list[str]] | int:
-    """The pairs with the judge's labels, None where it failed, and what is said of them; else the exit code.
+) -> JudgedPool | int:
+    """The pairs with the judge's labels; the exit code where nothing was to be judged, or not all was.
 
     Of several runs only what not all of them found makes a difference. A query that nothing answers and a document that
     the query lists as a negative are not asked about.
@@ -41,13 +49,7 @@ def judge_pool(
         RankgateError: a question or a text is missing; or the endpoint fails or a budget is reached, and then the
             verdicts until there are kept in the store.
     """
-    samples = gold.samples
-    pairs = [
-        pair
-        for pair in unjudged
-        if (len(pair.ranks) == 1 or None in pair.ranks.values())
-        and not (samples[pair.query_id].no_answer or pair.id in samples[pair.query_id].negatives)
-    ]
+    pairs = [pair for pair in unjudged if _makes_a_difference(pair) and _may_be_relevant(pair, gold)]
     _require_texts(pairs, gold)
     refuse_committed([STORE])
     size = BATCH if block.context_tokens is None else 1  # passages of a question in one call
@@ -57,15 +59,16 @@ def judge_pool(
     job = Job(block=block, wants=_VERDICTS, run=Answers(run="", answers=answers), again=arguments.again)
     with Store(STORE, writes=not arguments.dry_run) as store:
         planned = plan_job(job, store)
-        where = f"{count_text(len(pairs), 'pair')} of {count_text(len(by_query), 'question')} to judge"
-        cost = f"{count_text(planned.plans[RUN].every_call, 'call')}, about {tokens_text(planned.plans[RUN].tokens)}"
-        before = f"; {count_text(known, 'call')} made already" if (known := planned.plans[RUN].cached) else ""
-        sys.stderr.write(f"judge {planned.judge.short} ({block.model}): {where}: {cost}{before}\n")
+        plan = planned.plans[RUN]
+        work = f"{count_text(len(pairs), 'pair')} of {count_text(len(by_query), 'question')} to judge"
+        cost = f"{count_text(plan.every_call, 'call')}, about {tokens_text(plan.tokens)}"
+        cached = f"; {count_text(plan.cached, 'call')} made already" if plan.cached else ""
+        sys.stderr.write(f"judge {planned.judge.short} ({block.model}): {work}: {cost}{cached}\n")
         sys.stderr.writelines(f"warning: {warning}\n" for warning in warnings_of(job, planned, criteria))
         if arguments.dry_run:
             return 0
         if not pairs:
-            return [], []
+            return JudgedPool([], [])
         outcome = ask_job(job, planned, store, WORKERS, None)
     if code := end_of(outcome, criteria, ""):
         return code
@@ -77,7 +80,17 @@ def judge_pool(
     if missing := outcome.unjudged[RUN]:
         reasons = ", ".join(f"{count_text(count, 'call')} {UNJUDGED_WORDS[kind]}" for kind, count in missing.items())
         lines += [f"  {len(pairs) - len(gains):,} without a label ({reasons}); --again asks once more"]
-    return labelled, lines
+    return JudgedPool(labelled, lines)
+
+
+def _makes_a_difference(pair: Pair) -> bool:
+    """Whether not all of several runs found the document; of one run every document counts."""
+    return len(pair.ranks) == 1 or None in pair.ranks.values()
+
+
+def _may_be_relevant(pair: Pair, gold: Gold) -> bool:
+    sample = gold.samples[pair.query_id]
+    return not sample.no_answer and pair.id not in sample.negatives
 
 
 def _labelled(

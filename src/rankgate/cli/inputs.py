@@ -53,11 +53,11 @@ def refuse_overwriting(command: str, arguments: argparse.Namespace) -> None:
     """
     from rankgate.files.writing import refuse_overwriting as overwriting
 
-    outputs = [(name, path) for _, name, path in named_paths(arguments, WriteFile) if path != STDIN]
+    outputs = [(each.option, each.path) for each in named_paths(arguments, WriteFile) if each.path != STDIN]
     outputs += [(name, f"{path}.partial") for name, path in outputs if command == "record"]
     replaces = {"record": "run", "merge": "gold", "negatives": "gold", "calibrate": "judge.calibration"}
     replaced = replaces.get(getattr(arguments, "action", None) or command)
-    inputs = [(name, path) for key, name, path in named_paths(arguments, ReadFile) if key != replaced]
+    inputs = [(each.option, each.path) for each in named_paths(arguments, ReadFile) if each.key != replaced]
     if function := getattr(arguments, "retriever", None):
         module = function.partition(":")[0].replace(".", "/")
         inputs += [("--retriever", f"{module}.py"), ("--retriever", f"{module}/__init__.py")]

@@ -6,7 +6,7 @@ import argparse
 import datetime as dt
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from rankgate.baselines import KINDS
 from rankgate.criteria import DEFAULT_PATHS, InputFile
@@ -84,18 +84,26 @@ class NamedFile(ReadFile):
         return InputFile(super()._file(path), form)
 
 
-def named_paths(arguments: argparse.Namespace, kind: type[ReadFile]) -> Iterator[tuple[str, str, str]]:
-    """Each path that the arguments name by options of this kind: the attribute, the option, the path."""
+class NamedPath(NamedTuple):
+    """A path, with the attribute that has it and the option that messages name."""
+
+    key: str
+    option: str
+    path: str
+
+
+def named_paths(arguments: argparse.Namespace, kind: type[ReadFile]) -> Iterator[NamedPath]:
+    """Each path that the arguments name by options of this kind."""
     for key, (name, is_written) in arguments.file_options.items():
         value = getattr(arguments, key, None) or ()
         files = [value] if isinstance(value, str | InputFile) else value
         if is_written == (kind is WriteFile):
-            yield from ((key, name, each if isinstance(each, str) else each.path) for each in files)
+            yield from (NamedPath(key, name, each if isinstance(each, str) else each.path) for each in files)
 
 
 def refuse_two_stdins(arguments: argparse.Namespace) -> None:
     """Standard input can be read once."""
-    if [path for _, _, path in named_paths(arguments, ReadFile)].count(STDIN) > 1:
+    if [each.path for each in named_paths(arguments, ReadFile)].count(STDIN) > 1:
         raise bad_input("only one input can be read from standard input (-)")
 
 

@@ -7,7 +7,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from rankgate.errors import Problem, bad_input, shown
 from rankgate.readers.base import ProblemLog
@@ -43,10 +43,16 @@ def exact(cell: str) -> str:
     return cell[1:] if _DEFUSED.match(cell) else cell
 
 
-def sheet_rows(
-    source: Source, log: ProblemLog, needed: Sequence[str], wanted: str
-) -> Iterator[tuple[int, int, dict[str, str]]]:
-    """The rows that are not empty, each with its line, its number in a spreadsheet and its cells by column.
+class SheetRow(NamedTuple):
+    """A row with its line in the file, its number in a spreadsheet, where the header has 1, and its cells by column."""
+
+    line: int
+    number: int
+    cells: dict[str, str]
+
+
+def sheet_rows(source: Source, log: ProblemLog, needed: Sequence[str], wanted: str) -> Iterator[SheetRow]:
+    """The rows that are not empty.
 
     Columns may stand in any order, and be more than the header must name once each. The delimiter may be a comma, a
     semicolon or a tab, whichever the spreadsheet saved. `wanted` says what the file should be where it is not.
@@ -66,7 +72,7 @@ def sheet_rows(
                 message = f"the header has {len(names)} columns and this row more; quote cells that hold {delimiter!r}"
                 log.add(Problem(message, source.name, begins))
             elif any(cells) and headed:
-                yield begins, number, dict(zip(names, cells, strict=False))
+                yield SheetRow(begins, number, dict(zip(names, cells, strict=False)))
             headed = headed or any(cells)
             begins = reader.line_num + 1
     except csv.Error as error:

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -218,9 +218,9 @@ def merge_sheets(
         sheets=tuple(sheets),
         known=repeated,
         problems=tuple(problems),
-        differ=tuple(dict.fromkeys(document for document, one, other in pairs if one is not other)),
+        differ=tuple(dict.fromkeys(pair.document for pair in pairs if pair.first is not pair.second)),
         shared=len(pairs),
-        agreement=kappa([(one, other) for _, one, other in pairs]),
+        agreement=kappa([(pair.first, pair.second) for pair in pairs]),
     )
 
 
@@ -231,13 +231,21 @@ def labels_text(merged: MergedLabels) -> str:
     return as_json_lines(lines)
 
 
-def _pairs(labels: Iterable[TrafficLabel]) -> list[tuple[tuple[str, str], bool, bool]]:
-    """Each document that two people labelled, with its question and both labels, of people in the order of names."""
+class _LabelPair(NamedTuple):
+    """A document with its question's id, and whether two people, in the order of names, say that it is relevant."""
+
+    document: tuple[str, str]
+    first: bool
+    second: bool
+
+
+def _pairs(labels: Iterable[TrafficLabel]) -> list[_LabelPair]:
+    """The labels of each two people of a document that several labelled."""
     by_document: dict[tuple[str, str], dict[str, bool]] = {}
     for label in labels:
         by_document.setdefault((label.query_id, label.document), {})[label.labeller or ""] = label.relevant
     return [
-        (document, persons[one], persons[other])
+        _LabelPair(document, persons[one], persons[other])
         for document, persons in by_document.items()
         for one, other in combinations(sorted(persons), 2)
     ]

@@ -29,6 +29,7 @@ from rankgate.model.details import (
     PanelValue,
     Question,
     ReportDetails,
+    Sweep,
     came,
     fate_of,
 )
@@ -74,16 +75,24 @@ def details_of(
     tags: dict[str | None, list[int]] = {each.tag: rows_of[each.dimension, each.value] for each in segments}
     judged = {(each.segment, each.metric): each for each in reversed(gates)}
     panel = partial(_panel, columns, candidate, judged)
-    change = dict.fromkeys(tags, math.inf)
+    change = dict.fromkeys(tags, math.inf)  # of the leading metric, below zero for the worse
     if leading and leading in columns.metrics:
-        by_tag = panel(tags, leading)
-        direction = leading.direction
-        change |= {tag: direction.sign * value.delta for tag, value in by_tag.items() if value.delta is not None}
+        for tag, value in panel(tags, leading).items():
+            if value.delta is not None:
+                change[tag] = leading.direction.sign * value.delta
     lost = {tag: min(change[tag], 0.0) * len(rows) for tag, rows in tags.items()}
     kept = sorted(tags, key=lambda tag: (lost[tag], change[tag], -len(tags[tag])))[:MAX_TAGS]
     kept.sort(key=lambda tag: (change[tag], -len(tags[tag])))
-    scopes = {None: list(range(len(gold.samples))), **{tag: tags[tag] for tag in kept}}
+    scopes: dict[str | None, list[int]] = {None: list(range(len(gold.samples)))}
+    scopes |= {tag: tags[tag] for tag in kept}
     values = {each.name: panel(scopes, each) for each in columns.metrics}
+    panel_rows: list[PanelRow] = []
+    sweeps: list[Sweep] = []
+    for tag, rows in scopes.items():
+        of_tag = {name: by_tag[tag] for name, by_tag in values.items()}
+        panel_rows.append(PanelRow(tag=tag, queries=len(rows), values=of_tag))
+        if tag is None or len(rows) >= MIN_QUERIES:
+            sweeps += sweeps_of(tag, rows, swept)
     k = first_k(leading)
     ks: dict[str, int] = {}
     if named and leading and not isinstance(leading.cutoff, int):
@@ -98,16 +107,8 @@ def details_of(
             Measure(name=each.name, meaning=each.meaning, unit=each.unit, direction=each.direction)
             for each in columns.metrics
         ),
-        panel=tuple(
-            PanelRow(tag=tag, queries=len(rows), values={name: by_tag[tag] for name, by_tag in values.items()})
-            for tag, rows in scopes.items()
-        ),
-        sweeps=tuple(
-            sweep
-            for tag, rows in scopes.items()
-            if tag is None or len(rows) >= MIN_QUERIES
-            for sweep in sweeps_of(tag, rows, swept)
-        ),
+        panel=tuple(panel_rows),
+        sweeps=tuple(sweeps),
         questions=QuestionsOf(gold, columns, ks or dict.fromkeys(gold.samples, k), depth, candidate, baseline),
         left_out=len(tags) - len(kept),
         ks=ks,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -80,8 +80,10 @@ def read_jsonl(
             continue
         seen = seen_by_kind[is_traffic]
         query_id = str(loose.id if loose.query_id is None else loose.query_id)
-        if tags := _two_systems(source.head, seen.get(query_id, (0,))[0], line):
-            log.note(place, two_systems(query_id, *tags))
+        first = seen[query_id][0] if query_id in seen else 0
+        systems = _two_systems(source.head, first, line)
+        if systems:
+            log.note(place, two_systems(query_id, (systems.first, systems.second), systems.key, first))
             log.raise_if_any()  # the whole file is like that
         ranking = _checked(loose, lines.needs, seen, number, place, log)
         if ranking is not None:
@@ -89,14 +91,27 @@ def read_jsonl(
     log.raise_if_any()
 
 
-def _two_systems(head: bytes, first: int, line: bytes) -> tuple[tuple[str, str], str, int] | None:
-    """The two systems that two lines of a query name, under which key; the first line as far as `head` has it."""
+class _TwoSystems(NamedTuple):
+    """The systems that two lines of a query name, and under which key."""
+
+    first: str
+    second: str
+    key: str
+
+
+def _two_systems(head: bytes, first: int, line: bytes) -> _TwoSystems | None:
+    """The systems of the line number `first`, as far as the file's `head` has it, and of another line of its query.
+
+    None where they are the same, either names none, or there is no such line (0).
+    """
     lines = head.split(b"\n", first) if first else []
     one = stated_beside(lines[first - 1] if len(lines) > first else b"")
     other = stated_beside(line) if one else {}
-    keys = [key for each in SYSTEM for key in named([each], one)]
-    differing = (key for key in keys if key in other and one[key] != other[key])
-    return next((((one[key][1], other[key][1]), key, first) for key in differing), None)
+    for names in SYSTEM:
+        for key in named([names], one):
+            if key in other and one[key] != other[key]:
+                return _TwoSystems(one[key][1], other[key][1], key)
+    return None
 
 
 def read_document(source: Source, needs: frozenset[RunField], log: ProblemLog) -> Iterator[Ranking]:

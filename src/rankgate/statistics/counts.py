@@ -118,7 +118,8 @@ class _Tilting:
     def __init__(self, counts: Counts, appended: Appended, greatest: float) -> None:
         width = greatest - counts[0][0]
         together = [*counts, *appended]
-        gaps, self._sizes = [(x - greatest) / width for x, _ in together], [size for _, size in together]
+        self._sizes = [size for _, size in together]
+        gaps = [(x - greatest) / width for x, _ in together]
         squares = list(map(mul, gaps, gaps))
         self._powers = (gaps, squares, list(map(mul, squares, gaps)))
         self._n = sum(self._sizes)
@@ -207,6 +208,7 @@ class _Tilting:
         return _Point(t, mean, w + log_ratio / w, slope + bend / w)
 
     def _cumulants(self, t: float) -> tuple[float, float, float, float]:
+        """K and its first three derivatives at t: for the tilted distribution the mean, variance and third cumulant."""
         gaps, squares, cubes = self._powers
         masses = [size * math.exp(t * gap) for size, gap in zip(self._sizes, gaps, strict=True)]
         total = math.fsum(masses)
