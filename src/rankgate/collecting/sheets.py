@@ -44,7 +44,7 @@ def exact(cell: str) -> str:
 
 
 class SheetRow(NamedTuple):
-    """A row with its line in the file, its number in a spreadsheet, where the header has 1, and its cells by column."""
+    """A row with its line in the file, its number in a spreadsheet, from 1, and its cells by column."""
 
     line: int
     number: int
