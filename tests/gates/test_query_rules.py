@@ -12,7 +12,7 @@ from tests.gates.deciding import decide
 from tests.gates.test_decide import gate
 
 from rankgate.criteria import Gate
-from rankgate.criteria.queries import refuse_unknown_musts
+from rankgate.criteria.queries import refuse_unknown_must_pass
 from rankgate.errors import RankgateError
 from rankgate.gates.segments import with_hard_checks
 from rankgate.metrics.names import parse_metric
@@ -173,7 +173,7 @@ def test_what_must_pass_must_be_there() -> None:
         line=2,
     )
     with pytest.raises(RankgateError) as caught:
-        refuse_unknown_musts([gate], GOLD, "ship-criteria.yaml")
+        refuse_unknown_must_pass([gate], GOLD, "ship-criteria.yaml")
     assert str(caught.value) == (
         "ship-criteria.yaml:2: gate the gate: must_pass: 'topic:lw' is neither a query nor a tag of gold.yaml; "
         "did you mean 'topic:law'?"

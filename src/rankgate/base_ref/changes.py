@@ -338,9 +338,9 @@ def _parts(gate: Gate, gold: Gold) -> list[_Part]:
     parts = [_Part(None, questions, _allowed(gate, gate, questions))]
     for rule in gate.segments:
         for segment, rows in segments_of(gold, rule.by).items():
-            own = rule.limits_of(segment)
-            if own is not None and len(rows) >= rule.min_queries:
-                parts.append(_Part(segment, len(rows), _allowed(gate, own, len(rows))))
+            limits = rule.limits_of(segment)
+            if limits is not None and len(rows) >= rule.min_queries:
+                parts.append(_Part(segment, len(rows), _allowed(gate, limits, len(rows))))
     return parts
 
 

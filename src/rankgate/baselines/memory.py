@@ -127,7 +127,9 @@ class Memory:
             known = self._records(names if log == ACCEPTED else names[-REPEATED:])
             new = anchored(known, amended(known, record), self.keeps) if log == ACCEPTED else record
             message = f"{log}: {new.id} of {new.date}"
-            if (known and known[-1] == new) or (log != ACCEPTED and any(each.id == new.id for each in known)):
+            is_newest = bool(known) and known[-1] == new
+            is_repeated = log != ACCEPTED and any(each.id == new.id for each in known)
+            if is_newest or is_repeated:
                 if self.place.read(list(objects)) == objects:
                     self._tidy(log)
                     return False

@@ -19,24 +19,19 @@ def must_pass_rows(gate: Gate, gold: Gold) -> set[int]:
     }
 
 
-def refuse_unknown_musts(gates: Sequence[Gate], gold: Gold, name: str) -> None:
-    """What must pass must be there.
+def refuse_unknown_must_pass(gates: Sequence[Gate], gold: Gold, name: str) -> None:
+    """Refuse what `must_pass` of a gate names and the gold set lacks.
 
     Raises:
         RankgateError: every entry that is neither a query nor a tag of the gold.
     """
     tags = {tag for sample in gold.samples.values() for tag in sample.tags}
     known = {*gold.samples, *tags}
-    problems = [
-        Problem(
-            f"{shown(entry)} is neither a query nor a tag of {gold.name}{did_you_mean(entry, known)}",
-            name,
-            gate.line,
-            f"gate {gate.name}: must_pass",
-        )
-        for gate in gates
-        for entry in gate.must_pass
-        if entry not in known
-    ]
+    problems: list[Problem] = []
+    for gate in gates:
+        for entry in gate.must_pass:
+            if entry not in known:
+                text = f"{shown(entry)} is neither a query nor a tag of {gold.name}{did_you_mean(entry, known)}"
+                problems.append(Problem(text, name, gate.line, f"gate {gate.name}: must_pass"))
     if problems:
         raise RankgateError(problems)

@@ -91,10 +91,10 @@ def judge_notes(metrics: Sequence[Metric], scores: Scores) -> list[str]:
     for metric in metrics if scores.with_judge else ():
         judged = judged_value(metric, scores)
         defined = [value for value in scores.values[metric.name] if value is not None]
-        own = metric.aggregate(defined) if defined else None
-        if judged is None or judged.value is None or own is None or judged.value == own:
+        by_gold = metric.aggregate(defined) if defined else None
+        if judged is None or judged.value is None or by_gold is None or judged.value == by_gold:
             continue
-        gold_only = value_text(own, metric.unit)
+        gold_only = value_text(by_gold, metric.unit)
         both = value_text(judged.value, metric.unit)
         if judged.bound:
             notes.append(f"{metric.name} lies between {gold_only} (gold alone) and {both} (with the judge's labels).")

@@ -235,41 +235,43 @@ def _baseline_values(
     metrics: Sequence[Metric], scores: Scores, results: Sequence[GateResult]
 ) -> dict[str, MetricValue]:
     columns = {metric: baseline_column(metric, scores) for metric in metrics}
-    return {metric.name: _value(metric, column, scores, results, own=False) for metric, column in columns.items()}
+    return {metric.name: _value(metric, column, scores, results, gated=False) for metric, column in columns.items()}
 
 
 def _value(
-    metric: Metric, column: Sequence[float | None], scores: Scores, results: Sequence[GateResult], *, own: bool
+    metric: Metric, column: Sequence[float | None], scores: Scores, results: Sequence[GateResult], *, gated: bool
 ) -> MetricValue:
-    """A column's value.
+    """A column's value and interval; `gated` says that the results are of this run.
 
-    If the gates are of the column's own run, as one of them has it: its interval would come out the same again.
+    Then a gate at the report's confidence has both already: the interval would come out the same again.
     """
-    whole = (gate for gate in results if gate.segment is None and gate.metric == metric.name)
-    gate = next((gate for gate in whole if own and gate.limits.confidence == CONFIDENCE), None)
-    if gate is None:
-        estimated = estimate(column, metric, scores.clusters, ends=attainable(metric, scores, column))
-        value, ci, n, spread = None, None, 0, None
-        if estimated:
-            value, ci, n, spread = estimated.value, estimated.ci, estimated.n, estimated.distribution
-    else:
-        value, ci, n = gate.measured.value, gate.measured.ci, gate.measured.n
-        spread = distribution([x for x in column if x is not None]) if is_rate(metric) and n else None
-    return MetricValue(
-        value=value,
-        ci=ci,
-        n=n,
-        undefined=len(column) - n,
+    overall = [gate for gate in results if gated and gate.segment is None and gate.metric == metric.name]
+    gate = next((gate for gate in overall if gate.limits.confidence == CONFIDENCE), None)
+    about = MetricValue(
+        value=None,
+        ci=None,
+        n=0,
+        undefined=len(column),
         unit=metric.unit,
         direction=metric.direction,
         meaning=metric.meaning,
-        distribution=spread,
+    )
+    if gate is not None:
+        n = gate.measured.n
+        spread = distribution([value for value in column if value is not None]) if is_rate(metric) and n else None
+        measured = gate.measured
+        return replace(about, value=measured.value, ci=measured.ci, n=n, undefined=len(column) - n, distribution=spread)
+    known = estimate(column, metric, scores.clusters, ends=attainable(metric, scores, column))
+    if known is None:
+        return about
+    return replace(
+        about, value=known.value, ci=known.ci, n=known.n, undefined=known.undefined, distribution=known.distribution
     )
 
 
 def _candidate_value(metric: Metric, scores: Scores, results: Sequence[GateResult]) -> MetricValue:
     missing = len(gaps(metric, scores, None).missing) or (0 if metric.needs & OF_THE_LINE else None)
-    value = _value(metric, scores.uncut_values(metric.name), scores, results, own=True)
+    value = _value(metric, scores.uncut_values(metric.name), scores, results, gated=True)
     return replace(value, missing=missing, with_judge=judged_value(metric, scores))
 
 

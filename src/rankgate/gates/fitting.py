@@ -59,11 +59,11 @@ def refuse_misfits(criteria: Criteria, gold: Gold) -> None:
     """
     if not any(gate.segments or gate.must_pass for gate in criteria.gates):
         return
-    from rankgate.criteria.queries import refuse_unknown_musts  # noqa: PLC0415 -- as above
+    from rankgate.criteria.queries import refuse_unknown_must_pass  # noqa: PLC0415 -- as above
     from rankgate.gates.segments import refuse_unknown  # noqa: PLC0415
 
     problems: list[Problem] = []
-    for refuse in (refuse_unknown, refuse_unknown_musts):
+    for refuse in (refuse_unknown, refuse_unknown_must_pass):
         try:
             refuse(criteria.gates, gold, criteria.name)
         except RankgateError as error:

@@ -112,8 +112,12 @@ def unnamed_losses(criteria: Criteria, gold: Gold, candidate: Scores, baseline: 
 def _among(parts: Mapping[str, Sequence[int]], rows: Sequence[int]) -> dict[str, list[int]]:
     """The parts as far as they lie in these rows, by their places there."""
     places = {row: place for place, row in enumerate(rows)}
-    kept = {name: [places[row] for row in own if row in places] for name, own in parts.items()}
-    return {name: own for name, own in kept.items() if len(own) >= FEWEST}
+    kept: dict[str, list[int]] = {}
+    for name, part_rows in parts.items():
+        within = [places[row] for row in part_rows if row in places]
+        if len(within) >= FEWEST:
+            kept[name] = within
+    return kept
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -121,7 +125,11 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def moved_most(changes: Sequence[float], parts: Mapping[str, Sequence[int]]) -> dict[str, float]:
-    """(a): the parts that moved more than a draw of as many questions would, with their p."""
+    """(a): the parts that moved more than a draw of as many questions would, with their p.
+
+    p is the upper normal tail of the mean absolute change of a part, among draws of as many questions without
+    replacement; Holm's correction counts all parts.
+    """
     sizes = list(map(abs, changes))
     count = len(sizes)
     if not count or max(sizes) == 0:
@@ -131,8 +139,8 @@ def moved_most(changes: Sequence[float], parts: Mapping[str, Sequence[int]]) -> 
     levels: dict[str | None, float] = {}
     for name, rows in parts.items():
         spread = math.sqrt(variance / len(rows) * (1 - len(rows) / count))
-        own = math.fsum(sizes[row] for row in rows) / len(rows)
-        levels[name] = math.erfc((own - mean) / spread / math.sqrt(2)) / 2 if spread else 1.0
+        of_part = math.fsum(sizes[row] for row in rows) / len(rows)
+        levels[name] = math.erfc((of_part - mean) / spread / math.sqrt(2)) / 2 if spread else 1.0
     confidences = holm(levels, 2 * MOVED, len(levels))
     return {name: levels[name] for name in parts if levels[name] < (1 - confidences[name]) / 2}
 
@@ -153,28 +161,29 @@ def _proven(
 
 def _tested(changes: Sequence[float], rows: Sequence[int], clusters: Sequence[str]) -> tuple[float, float]:
     """The mean change of some questions, and the p of its sign flips."""
-    own = [changes[row] for row in rows]
+    flipped = [changes[row] for row in rows]
+    mean = _mean(flipped)
     if clusters:
         sums: dict[str, float] = defaultdict(float)
         for row in rows:
             sums[clusters[row]] += changes[row]
-        return math.fsum(own) / len(own), flip_p(list(sums.values()))
-    return math.fsum(own) / len(own), flip_p(own)
+        flipped = list(sums.values())
+    return mean, flip_p(flipped)
 
 
 def _apart(changes: Sequence[float], rows: Sequence[int]) -> bool:
-    """(c): whether the mean of these lies below that of the rest."""
+    """(c): whether the mean change of these questions lies below that of the rest, by `APART` standard errors."""
     chosen = set(rows)
-    own = [changes[row] for row in rows]
+    of_part = [changes[row] for row in rows]
     rest = [change for row, change in enumerate(changes) if row not in chosen]
     if not rest:
         return False
-    gap = math.fsum(own) / len(own) - math.fsum(rest) / len(rest)
-    return gap <= -APART * math.sqrt(_square_error(own) + _square_error(rest)) and gap < 0
+    gap = _mean(of_part) - _mean(rest)
+    return gap <= -APART * math.sqrt(_square_error(of_part) + _square_error(rest)) and gap < 0
 
 
 def _square_error(values: Sequence[float]) -> float:
-    """Of the mean; a single value tells nothing of its spread."""
+    """The squared standard error of the mean; 0.0 for a single value, which tells nothing of its spread."""
     count = len(values)
-    mean = math.fsum(values) / count
+    mean = _mean(values)
     return math.fsum((x - mean) ** 2 for x in values) / max(count - 1, 1) / count

@@ -155,6 +155,7 @@ class _Asking:
             messages = [*begin, *earlier, {"role": "user", "content": again}]
 
     def _answer(self, messages: list[dict[str, str]]) -> tuple[Any, str]:
+        """The verdicts, or why there are none; and the text that came, empty where none did."""
         judge = self._judge
         reply = REPLIES[self._inputs.task]
         body = {"model": judge.model, "messages": messages, **_form(judge.mode, self._inputs.task.value, reply)}

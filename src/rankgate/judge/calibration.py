@@ -54,6 +54,7 @@ def _impossible(calibration: Calibration) -> Iterator[str]:
 
 
 def _absurd(metric: MetricCalibration) -> Iterator[str]:
+    """The keys of numbers that no labels give, as of a file that was written by hand."""
     shares = {"sensitivity": metric.sensitivity, "specificity": metric.specificity}
     rates: dict[str, Rate | None] = {**shares, "slope": metric.slope}
     for key, rate in rates.items():

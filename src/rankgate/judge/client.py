@@ -240,7 +240,7 @@ class _Adapter(HTTPAdapter):
                 socket.socket.shutdown(self.socket, socket.SHUT_RDWR)
 
     def get_connection_with_tls_context(self, *given: Any, **named: Any) -> Any:
-        """The pool of the address."""
+        """The pool of the address, whose connections note their socket (`socket`) when they are opened."""
         if self._pool:
             return self._pool
         pool: Any = super().get_connection_with_tls_context(*given, **named)

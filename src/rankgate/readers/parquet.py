@@ -170,22 +170,28 @@ def _results(file: ParquetFile, fields: FieldMap, needs: frozenset[RunField], lo
     """Rankings of a table with one result a row: DuckDB groups the rows, and hands those of a query over as JSON."""
     columns = _columns(file, fields, needs, log)
     query = columns.pop("query_id")
-    doc = columns["chunk_id"]
     times = columns.pop("latency_ms", "NULL")
     ordering = {key: columns[key] for key in ("score", "rank") if key in columns}
-    flawed = " OR ".join(f"{cell} IS NULL" for cell in (doc, *ordering.values()))
+    flawed = " OR ".join(f"{cell} IS NULL" for cell in (columns["chunk_id"], *ordering.values()))
     flawed += f" OR NOT isfinite({columns['score']})" if "score" in columns else ""
     packed = ", ".join(f"{key} := {expression}" for key, expression in columns.items())
     folder = "parse_dirpath(filename)" if len(file.folders) > 1 else "''"
-    cells = f"{query}, count(*) FILTER ({flawed}), to_json(list(struct_pack({packed}))), any_value({times})"
-    cells += f", min({folder}), max({folder})"
     systems = [
         name for name in system_columns(file.columns, fields) if file.columns[name].partition("(")[0] in ID_TYPES
     ]
-    tags = [f"nullif(CAST({quoted(name)} AS VARCHAR), '')" for name in systems]
-    cells += "".join(f", list_sort(list_distinct(list({tag})))" for tag in tags)
+    cells = [
+        query,
+        f"count(*) FILTER ({flawed})",
+        f"to_json(list(struct_pack({packed})))",
+        f"any_value({times})",
+        f"min({folder})",
+        f"max({folder})",
+    ]
+    for name in systems:
+        tag = f"nullif(CAST({quoted(name)} AS VARCHAR), '')"
+        cells.append(f"list_sort(list_distinct(list({tag})))")
     order = Order.of(scored="score" in columns, ranked="rank" in columns)
-    select = f"SELECT {cells} FROM {file.table} GROUP BY 1 ORDER BY 1"  # noqa: S608 -- quoted
+    select = f"SELECT {', '.join(cells)} FROM {file.table} GROUP BY 1 ORDER BY 1"  # noqa: S608 -- quoted
     for query_id, wrong, rows, latency, first_folder, last_folder, *stated in file.rows(select):
         if first_folder != last_folder:  # as of two days or two systems
             places = " and in ".join(map(shown_path, (first_folder, last_folder)))
@@ -195,9 +201,9 @@ def _results(file: ParquetFile, fields: FieldMap, needs: frozenset[RunField], lo
             if query_id is None:
                 raise ValueError("a row has no query id")
             if wrong:
-                select = f"SELECT {', '.join([doc, *ordering.values()])} FROM {file.table}"  # noqa: S608
-                culprit, *values = next(file.rows(f"{select} WHERE {query} = ? AND ({flawed}) ORDER BY 1", query_id))
-                flaw = row_flaw(culprit, dict(zip(ordering, values, strict=True)))
+                select = f"SELECT {', '.join([columns['chunk_id'], *ordering.values()])} FROM {file.table}"  # noqa: S608
+                doc, *values = next(file.rows(f"{select} WHERE {query} = ? AND ({flawed}) ORDER BY 1", query_id))
+                flaw = row_flaw(doc, dict(zip(ordering, values, strict=True)))
                 raise ValueError(f"query {shown(query_id)}: {flaw}")
             results = gathered(_ROWS.decode(rows), needs)
             results.times = None if latency is None else {"total": latency}

@@ -125,7 +125,8 @@ def _bound(sums: Sequence[_Cluster], end: float, z: float) -> float:
     def excess(ratio: float) -> float:
         return upper_bound(*_residuals(sums, end, ratio), z)
 
-    low, high = _mean(sums), end
+    low = _mean(sums)
+    high = end
     if not math.isfinite(end - low):
         raise ValueError(f"a range to {end!r} is not finite")
     at_low, at_high = excess(low), excess(high)
@@ -135,12 +136,19 @@ def _bound(sums: Sequence[_Cluster], end: float, z: float) -> float:
         return high
     ratio = low
     for _ in range(_STEPS):  # regula falsi, halving the weight of an end that stays (Illinois)
-        previous, ratio = ratio, high - at_high * (high - low) / (at_high - at_low)
-        here = excess(ratio)
-        if here > 0:
-            low, at_low, at_high = ratio, here, at_high / 2 if previous == low else at_high
+        previous = ratio
+        ratio = high - at_high * (high - low) / (at_high - at_low)
+        at_ratio = excess(ratio)
+        if at_ratio > 0:
+            if previous == low:
+                at_high /= 2
+            low = ratio
+            at_low = at_ratio
         else:
-            high, at_high, at_low = ratio, here, at_low / 2 if previous == high else at_low
+            if previous == high:
+                at_low /= 2
+            high = ratio
+            at_high = at_ratio
         if abs(ratio - previous) <= _CLOSE * (end - low):
             break
     return ratio

@@ -41,15 +41,19 @@ def _answer(loss: AnswerLoss, report: Report) -> LostAnswer:
     pieces = Pieces(LONGEST_TEXT)
     unit = unit_of(loss.metric, report)
     label, meaning = STAGE_WORDS[loss.stage]
-    fates = ((each.text, fate(each, pieces.spell)) for each in loss.claims)  # without texts the fate alone
-    claims = (f"{pieces.spell(text)}: {clause}" if text else clause for text, clause in fates)
+    claims: list[Sentence] = []
+    for claim in loss.claims:
+        clause = fate(claim, pieces.spell)
+        if claim.text:  # a public report has no texts
+            clause = f"{pieces.spell(claim.text)}: {clause}"
+        claims.append(pieces.sentence(clause))
     return LostAnswer(
         id=Text(loss.query_id, 80),
         question=text_of(loss.question, loss.query_id),
         stage=label,
         clause=meaning,
         values=f"{loss.metric} {value_text(loss.before, unit)} → {value_text(loss.after, unit)}",
-        claims=tuple(map(pieces.sentence, claims)),
+        claims=tuple(claims),
         more=loss.more,
         address=address_of(loss.query_id, report),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rankgate.model.gate_result import OF_QUESTIONS, GateResult
 from rankgate.model.reasons import beyond_noise_text, sentences, waived_text
@@ -80,21 +80,26 @@ def reasons_of(report: Report) -> list[Note]:
         label = phrases.gate_label(gate, report)
         named: Sentence = (Text(label, LONGEST), ": ") if label else ()
         where: Sentence = (*named, "in ", Text(gate.segment, LONGEST), ", ") if gate.segment else named
+        decision = gate.decision
         texts = sentences(gate)
-        later = [position for position in _unsaid(gate, report) if position]
-        notes += [Note(gate.decision.verdict_of(position), (*where, f"{texts[position]}.")) for position in later]
-        if gate.decision.waived:
-            by_whom = [part for text in gate.decision.waived.texts for part in (", ", Text(text, 300))][1:]
-            notes.append(
-                Note(
-                    gate.verdict,
-                    (*where, f"{gate.metric} is {waived_text(gate.decision.waived)} (", *by_whom, ")."),
-                )
-            )
-        if gate.decision.queries[MAX_NAMED:]:
-            named_too = [part for query in gate.decision.queries[:MAX_QUERIES] for part in (", ", Text(query, 80))][1:]
-            notes.append(Note(gate.verdict, (*where, "must pass and do not: ", *named_too, ".")))
+        positions = [position for position in _unsaid(gate, report) if position]  # the row has the first
+        notes += [Note(decision.verdict_of(each), (*where, f"{texts[each]}.")) for each in positions]
+        if decision.waived:
+            waived = f"{gate.metric} is {waived_text(decision.waived)} ("
+            by_whom = _separated(Text(text, 300) for text in decision.waived.texts)
+            notes.append(Note(gate.verdict, (*where, waived, *by_whom, ").")))
+        if decision.queries[MAX_NAMED:]:
+            queries = _separated(Text(query, 80) for query in decision.queries[:MAX_QUERIES])
+            notes.append(Note(gate.verdict, (*where, "must pass and do not: ", *queries, ".")))
     return notes
+
+
+def _separated(texts: Iterable[Text]) -> Sentence:
+    """The texts with commas between them."""
+    pieces: list[str | Text] = []
+    for text in texts:
+        pieces += [", ", text] if pieces else [text]
+    return tuple(pieces)
 
 
 def if_meant(report: Report) -> Sentence:

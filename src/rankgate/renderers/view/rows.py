@@ -168,11 +168,11 @@ def _name(gate: GateResult, report: Report, *, alone: bool) -> Sentence:
     questions = count_text(gate.measured.n, "question")
     label = phrases.gate_label(gate, report)
     longest = SHORTER_NAME if label and gate.segment else LONGEST_NAME
-    own: Sentence = (" (", Text(label, longest), ")") if label else ()
+    named: Sentence = (" (", Text(label, longest), ")") if label else ()
     if gate.segment is not None:
         tag: Sentence = (Text(gate.segment, longest), f" · {questions}")
-        return tag if alone else (gate.metric, *own, " · ", *tag)
-    return (f"all {questions}",) if alone else (gate.metric, *own)
+        return tag if alone else (gate.metric, *named, " · ", *tag)
+    return (f"all {questions}",) if alone else (gate.metric, *named)
 
 
 def _notes(gate: GateResult, report: Report) -> Iterator[Sentence]:
