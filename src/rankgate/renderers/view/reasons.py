@@ -25,7 +25,7 @@ def notes_on(gate: GateResult, report: Report) -> Iterator[Sentence]:
     if any(reason.beyond_noise for reason in gate.decision.deciding) and gate is not headline_gate(report):
         yield (f"not proven, but {beyond_noise_text()}",)
     if gate.decision.queries:
-        named = [part for query in gate.decision.queries[:MAX_NAMED] for part in (", ", Text(query, 24))][1:]
+        named = _separated(Text(query, 24) for query in gate.decision.queries[:MAX_NAMED])
         more = f" and {len(gate.decision.queries) - MAX_NAMED:,} more" if gate.decision.queries[MAX_NAMED:] else ""
         yield (*named, f"{more} must pass and {'do' if gate.decision.queries[1:] else 'does'} not")
     if 0 in _unsaid(gate, report):
