@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -41,7 +41,7 @@ from rankgate.metrics.plugins import packages_of
 from rankgate.model.base_ref import SHA
 from rankgate.model.conclusion import ConclusionKind
 from rankgate.model.headline import short_headline
-from rankgate.model.lineage import AnchorMark
+from rankgate.model.lineage import AnchorMark, GoldMark
 from rankgate.model.loss_words import given_up_text
 from rankgate.model.report import Report
 from rankgate.model.values import CONTEXT_DEPTH, Gold, Ranking, RunField, Verdict
@@ -173,39 +173,16 @@ def _with_anchor(candidate: Candidate) -> Record:
 
 def _candidate(arguments: argparse.Namespace) -> Candidate:
     """Read, judge and pack the run that the arguments name."""
-    depth = DEFAULT_DEPTH if arguments.depth is None else arguments.depth
-    if depth < 1:
-        raise bad_input(f"--depth must be at least 1, not {depth}")
     date = date_of(arguments)
-    gold_file = arguments.gold
-    run_file = arguments.run
     criteria = criteria_if_any(arguments)
     store = store_named(arguments, criteria)
     memory = memory_of(store)
-    with readable_twice(run_file.path if run_file else "") as path:
-        again = run_file and replace(run_file, path=path)
-        named = gold_file or (criteria and criteria.inputs.gold)
-        gold = gold_of(gold_file, criteria) if named else None
-        # Latencies and answers always, for later gates; of the rest what today's gates read.
-        needs = frozenset({RunField.LATENCY, RunField.ANSWER}) | (criteria.plan().needs if criteria else frozenset())
-        opened = candidate_run(again, criteria, gold=gold).open(needs)
-        name = "standard input" if run_file and path != run_file.path else opened.name
-        traffic = _traffic_of(again, criteria)
-        questions = gold.samples.keys() if gold else ()
-        packed = pack_run(opened, traffic, source=name, depth=depth, gold=questions)
-        is_of_gold = packed.of_gold > 0
-        if arguments.verdicts and not packed.answers:
-            raise bad_input(_NOTHING_JUDGED, file=arguments.verdicts)
-        if packed.answers:
-            kept = _with_answers(again, criteria, needs, gold, arguments.verdicts, memory)
-            packed = pack(chain(kept, traffic), source=name, depth=depth)
-        if gold and not is_of_gold:
-            raise bad_input(f"the run has none of the {len(gold.samples)} questions of {gold.name}", file=name)
-        mark = mark_of(gold, fingerprint_of(gold)) if gold else None
-        gold = None  # a large one is not held twice: judging reads it again
+    with readable_twice(arguments.run.path if arguments.run else "") as path:
+        run = arguments.run and replace(arguments.run, path=path)
+        read = _read(arguments, run, criteria, memory)  # with it goes the gold set, which judging reads again
         report = unusable = None
-        if criteria and mark:
-            inputs = Inputs(date=date, criteria=arguments.criteria or criteria.name, gold=gold_file, run=again)
+        if criteria and read.gold:
+            inputs = Inputs(date=date, criteria=arguments.criteria or criteria.name, gold=arguments.gold, run=run)
             # What is accepted mends a baseline that is missing, or has too few of the questions.
             inputs = replace(
                 inputs, verdicts=arguments.verdicts, asked=criteria.requiring_no_baseline(), verdict_alone=True
@@ -215,9 +192,9 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
     return Candidate(
         memory=memory,
         criteria=criteria,
-        packed=packed,
+        packed=read.packed,
         record=replace(
-            recorded(packed, source=name, provenance=opened.provenance, gold=mark, date=date),
+            recorded(read.packed, source=read.name, provenance=read.provenance, gold=read.gold, date=date),
             commit=origin.commit,
             branch=origin.branch,
             verdict=report.verdict if report else None,
@@ -228,6 +205,41 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
         report=report,
         unusable=unusable,
     )
+
+
+class _Read(NamedTuple):
+    """A run as it is stored, what messages call it, what its lines state of their making, and its gold set, if any."""
+
+    packed: Packed
+    name: str
+    provenance: Mapping[str, Any]
+    gold: GoldMark | None
+
+
+def _read(arguments: argparse.Namespace, run: InputFile | None, criteria: Criteria | None, memory: Memory) -> _Read:
+    """Read and pack the run; its file is a copy where the arguments name standard input."""
+    depth = DEFAULT_DEPTH if arguments.depth is None else arguments.depth
+    if depth < 1:
+        raise bad_input(f"--depth must be at least 1, not {depth}")
+    named = arguments.gold or (criteria and criteria.inputs.gold)
+    gold = gold_of(arguments.gold, criteria) if named else None
+    # Latencies and answers always, for later gates; of the rest what today's gates read.
+    needs = frozenset({RunField.LATENCY, RunField.ANSWER}) | (criteria.plan().needs if criteria else frozenset())
+    opened = candidate_run(run, criteria, gold=gold).open(needs)
+    is_copy = run is not None and run.path != arguments.run.path
+    name = "standard input" if is_copy else opened.name
+    traffic = _traffic_of(run, criteria)
+    questions = gold.samples.keys() if gold else ()
+    packed = pack_run(opened, traffic, source=name, depth=depth, gold=questions)
+    is_of_gold = packed.of_gold > 0
+    if arguments.verdicts and not packed.answers:
+        raise bad_input(_NOTHING_JUDGED, file=arguments.verdicts)
+    if packed.answers:
+        kept = _with_answers(run, criteria, needs, gold, arguments.verdicts, memory)
+        packed = pack(chain(kept, traffic), source=name, depth=depth)
+    if gold and not is_of_gold:
+        raise bad_input(f"the run has none of the {len(gold.samples)} questions of {gold.name}", file=name)
+    return _Read(packed, name, opened.provenance, mark_of(gold, fingerprint_of(gold)) if gold else None)
 
 
 class _Origin(NamedTuple):

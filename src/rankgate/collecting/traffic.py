@@ -66,10 +66,12 @@ def _documents(
 ) -> dict[str, tuple[str, ...]]:
     """By question the documents of its list, each once, of the lines that answer its text."""
     texts = {each.query_id: each.question for each in questions}
-    return {
-        ranking.query_id: tuple(dict.fromkeys(document for document, _ in results_of(ranking, how)))
-        for ranking in rankings
-        if ranking.traffic
-        and ranking.query_id in texts
-        and (ranking.question_digest is None or digest_matches(ranking.question_digest, texts[ranking.query_id]))
-    }
+    documents: dict[str, tuple[str, ...]] = {}
+    for ranking in rankings:
+        text = texts.get(ranking.query_id)
+        if text is None or not ranking.traffic:
+            continue
+        if ranking.question_digest is None or digest_matches(ranking.question_digest, text):
+            results = (document for document, _ in results_of(ranking, how))
+            documents[ranking.query_id] = tuple(dict.fromkeys(results))
+    return documents

@@ -100,11 +100,12 @@ def _drop(value: float, metric: Metric) -> Iterator[tuple[KeyPath, str]]:
 def _segments(rules: "tuple[SegmentRule, ...]", metric: Metric) -> Iterator[tuple[KeyPath, str]]:
     for index, rule in enumerate(rules):
         limits: list[tuple[KeyPath, SegmentRule | Limits]] = [((index,), rule)]
-        limits += [((index, "only", value), own) for value, own in rule.only.items()]
-        for path, own in limits:
+        limits += [((index, "only", name), of_value) for name, of_value in rule.only.items()]
+        for path, part in limits:
             for key, check in (("threshold", _floor), ("regression_max", _drop)):
-                value = getattr(own, key)
-                yield from (((*path, key), text) for _, text in (check(value, metric) if value is not None else ()))
+                value = getattr(part, key)
+                if value is not None:
+                    yield from (((*path, key), text) for _, text in check(value, metric))
 
 
 def _hard_check(value: object, metric: Metric) -> Iterator[tuple[KeyPath, str]]:
@@ -181,12 +182,11 @@ class SegmentRule(Part):
         Args:
             part: a key of `only`: the value of the tag, or the whole name of the segment where tags are crossed.
         """
-        own: SegmentRule | Limits = self if part is None else self.only.get(part, self)
-        threshold, drop = own.threshold, own.regression_max
+        limits: SegmentRule | Limits = self if part is None else self.only.get(part, self)
         return Limits(
-            threshold=self.threshold if threshold is None else threshold,
-            regression_max=self.regression_max if drop is None else drop,
-            severity=own.severity or self.severity,
+            threshold=self.threshold if limits.threshold is None else limits.threshold,
+            regression_max=self.regression_max if limits.regression_max is None else limits.regression_max,
+            severity=limits.severity or self.severity,
         )
 
     def limits_of(self, segment: str) -> Limits | None:

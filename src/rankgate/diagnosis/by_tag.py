@@ -41,7 +41,7 @@ def by_tag(
         values = part.values[metric.name]
         old = [before[metric.name][row] for row in rows] if baseline else []
         ends = attainable(metric, part, values)
-        own = estimate(values, metric, part.clusters, ends=ends, before=old)
+        estimated = estimate(values, metric, part.clusters, ends=ends, before=old)
         pairs: Comparison | None = None
         if baseline and metric is leading and key in largest:
             bounded = paired_scores(metric, part, on_rows(baseline, rows))
@@ -49,9 +49,9 @@ def by_tag(
         elif baseline:
             pairs = compare(metric, values, old, with_interval=False)
         return SegmentValue(
-            value=own.value if own else None,
-            ci=own.ci if own else None,
-            n=own.n if own else 0,
+            value=estimated.value if estimated else None,
+            ci=estimated.ci if estimated else None,
+            n=estimated.n if estimated else 0,
             baseline=pairs.baseline if pairs else None,
             delta=pairs.delta if pairs else None,
             delta_ci=pairs.ci if pairs else None,

@@ -131,11 +131,11 @@ def _panel(
     values: dict[str | None, PanelValue] = {}
     for tag, rows in scopes.items():
         now = [column[row] for row in rows]
-        own = estimate(now, metric, [clusters[row] for row in rows if clusters])
+        estimated = estimate(now, metric, [clusters[row] for row in rows if clusters])
         pairs = paired(metric, now, [old[row] for row in rows]) if old is not None else None
         value = PanelValue(
-            value=own.value if own else None,
-            ci=own.ci if own else None,
+            value=estimated.value if estimated else None,
+            ci=estimated.ci if estimated else None,
             delta=pairs.compared(None).delta if pairs else None,
         )
         gate = gates.get((tag, name))
