@@ -166,10 +166,10 @@ def candidate_run(
 
 
 def accepted_run(inputs: Inputs, criteria: Criteria, *, deepest: int = 0) -> AcceptedRun:
-    """The accepted run that a check compares with: chosen by its date and by the commits before it.
+    """The accepted run that a check compares with; one without a file where none is named, or none is wanted.
 
-    These are, in a repository, the commit where HEAD left the base, or HEAD where no base is named, and what lies
-    before.
+    A store chooses it by the check's date and by the commits that it may be of: in a repository those up to where HEAD
+    left the base, or up to HEAD where no base is named.
     """
     file = inputs.baseline or criteria.inputs.baseline
     if file is None or inputs.without_baseline:

@@ -123,7 +123,8 @@ def _panel(
     metric: Metric,
 ) -> dict[str | None, PanelValue]:
     """A metric in some scopes; nothing is compared with a baseline that another judge judged."""
-    name, clusters = metric.name, candidate.clusters
+    name = metric.name
+    clusters = candidate.clusters
     column, old = columns.now[name], columns.before[name] if columns.before else None
     overall = gates.get((None, name))
     if overall and overall.evidence.evidence_state is EvidenceState.NOT_COMPARABLE:

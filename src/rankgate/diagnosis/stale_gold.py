@@ -148,9 +148,7 @@ def _names(rankings: Iterable[Ranking], how: Matching) -> dict[str, None]:
     names: dict[str, None] = {}
     for ranking in rankings:
         items = ranking.details.items if ranking.details else None
-        names |= dict.fromkeys(
-            document_of(item_id, item.doc_id if item else None, how.separator)
-            for item_id, item in zip(ranking.ids, items or repeat(None), strict=False)
-            if how.by is By.DOC or (item and item.start is not None)
-        )
+        for item_id, item in zip(ranking.ids, items or repeat(None), strict=False):
+            if how.by is By.DOC or (item and item.start is not None):  # by offsets, an item without any is no passage
+                names[document_of(item_id, item.doc_id if item else None, how.separator)] = None
     return names

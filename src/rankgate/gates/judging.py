@@ -58,7 +58,8 @@ def judge_scores(
 ) -> list[GateResult]:
     """A result for every gate, in order, each followed by those of its segments.
 
-    One that lacks the word of a judge who will be asked later (`awaits`) only waits: it has one row, which warns.
+    `judges` has by metric who judged the answers, and what that may block. A gate that lacks the verdicts of a judge
+    who will be asked later (`awaits`) only waits: it has one row, which warns.
     """
     results: list[GateResult] = []
     for gate in criteria.gates:

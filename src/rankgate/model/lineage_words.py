@@ -20,7 +20,10 @@ def lineage_note(lineage: Lineage) -> str | None:
 
 
 def age_problems(lineage: Lineage, days: int | None, commits: int | None) -> list[str]:
-    """What is too old, a sentence each without its full stop; a day that is yet to come is too old for no limit."""
+    """Which limits of `max_age`, in days and in commits, the baseline exceeds: a sentence each without its full stop.
+
+    None where it exceeds none, is dated later than the check, or its commits are not known.
+    """
     texts: list[str] = []
     if days is not None and lineage.days_behind > days:
         texts.append(f"was accepted {count_text(lineage.days_behind, 'day')} ago, and max_age allows {days}")

@@ -180,8 +180,8 @@ def _notes(gate: GateResult, report: Report) -> Iterator[Sentence]:
     if proof := phrases.exact_proof(gate):
         yield (proof,)
     if phrases.differs_on_pairs(gate):
-        counts = "" if gate.limits.threshold is None else f", held against the {limit_word(gate.direction)}"
-        yield (f"{phrases.gate_now(gate)} on all {count_text(gate.measured.n, 'question')}{counts}",)
+        judged = "" if gate.limits.threshold is None else f", held against the {limit_word(gate.direction)}"
+        yield (f"{phrases.gate_now(gate)} on all {count_text(gate.measured.n, 'question')}{judged}",)
     floor_in_doubt = any(_misses_floor(reason) for reason in gate.decision.reasons)
     if floor_in_doubt and gate.is_unproven:
         yield (f"{beyond_word(gate.direction)} its {limit_word(gate.direction)}, within noise",)
