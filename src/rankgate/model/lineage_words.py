@@ -22,7 +22,7 @@ def lineage_note(lineage: Lineage) -> str | None:
 def age_problems(lineage: Lineage, days: int | None, commits: int | None) -> list[str]:
     """Which limits of `max_age`, in days and in commits, the baseline exceeds: a sentence each without its full stop.
 
-    None where it exceeds none, is dated later than the check, or its commits are not known.
+    Empty where it exceeds none, is dated later than the check, or its commits are not known.
     """
     texts: list[str] = []
     if days is not None and lineage.days_behind > days:
