@@ -36,11 +36,15 @@ def amended(accepted: Sequence[Record], record: Record) -> Record:
     first = next(reversed(accepted), None)
     if first is None or first.id != record.id or not (record.commit or first.date == record.date):
         return record
-    reasons = dict.fromkeys(reason for each in (first, record) if each.reason for reason in each.reason.split(_AND))
+    reasons = dict.fromkeys([*_reasons(first), *_reasons(record)])
     by = first.by or record.by
     branch = record.branch or first.branch
     anchor = record.anchor or first.anchor
     return replace(first, reason=_AND.join(reasons) or None, by=by, branch=branch, gold=record.gold, anchor=anchor)
+
+
+def _reasons(record: Record) -> list[str]:
+    return record.reason.split(_AND) if record.reason else []
 
 
 def anchor_of(accepted: Sequence[Record], keeps: Callable[[Record], bool]) -> AnchorMark | None:

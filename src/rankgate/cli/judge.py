@@ -203,8 +203,12 @@ def _next(arguments: argparse.Namespace, outcome: Outcome | None) -> list[str]:
     if outcome is None:
         given = {"--sample": [arguments.claims_of], "--metric": arguments.metric, "--store": [arguments.store]}
         given |= {"--workers": [arguments.workers], "--output": [arguments.output]}
-        options = [word for option, values in given.items() for value in values if value for word in (option, value)]
-        return [next_line("judge", *(["--again"] if arguments.again else []), *named_files(arguments), *options)]
+        words = ["--again"] if arguments.again else []
+        words += named_files(arguments)
+        for option, values in given.items():
+            for value in filter(None, values):
+                words += [option, value]
+        return [next_line("judge", *words)]
     if arguments.claims_of:
         return [next_line("judge", "calibrate", arguments.claims_of, "--write")]
     elsewhere = ["--verdicts", arguments.output or arguments.store] if arguments.store else []

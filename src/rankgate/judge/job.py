@@ -333,14 +333,21 @@ def _plans(job: Job, judge: Judge, store: Store) -> dict[str, Plan]:
 
 
 def _unjudged(job: Job, run: Answers, judge: Judge, known: Known, records: dict[Slot, Record]) -> Counter[UnjudgedKind]:
-    """The answers that lack a verdict, by reason: one that lasts, where there is one. What is known is added."""
+    """How many answers lack a verdict, by reason: one that lasts, where there is one.
+
+    To `records` are added those that the verdicts rest on, but for what a stored run keeps already.
+    """
     counts: Counter[UnjudgedKind] = Counter()
     for answer in run.answers:
         collected = collect_repeats(answer, judge, job.wants, known, job.block.repeats)
-        found_records = (record for each in collected for record in each.records)
-        records.update((record.slot, record) for record in found_records if record != job.kept.get(record.slot))
-        values = [getattr(each.verdicts, kind.value) for each in collected for kind in VerdictKind if kind in job.wants]
-        missing = sorted((each.kind for each in values if isinstance(each, Unjudged)), key=lambda kind: not kind.lasts)
+        missing: list[UnjudgedKind] = []
+        for repeat in collected:
+            records.update({each.slot: each for each in repeat.records if each != job.kept.get(each.slot)})
+            for kind in VerdictKind:
+                verdicts = getattr(repeat.verdicts, kind.value) if kind in job.wants else None
+                if isinstance(verdicts, Unjudged):
+                    missing.append(verdicts.kind)
+        missing.sort(key=lambda kind: not kind.lasts)
         counts.update(missing[:1])
     return counts
 

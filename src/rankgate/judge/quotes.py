@@ -44,15 +44,21 @@ def verified(quote: str, passages: Sequence[str]) -> bool:
     counts twice, or else is the entire passage. All pieces together have at most 240.
     """
     pieces = [piece for piece in map(_folded, _OMISSION.split(quote)) if piece]
-    composed = [unicodedata.normalize("NFC", piece) for piece in pieces]
-    long = [len(piece) + len(_DENSE.findall(piece)) >= MIN_LENGTH for piece in composed]
+    length = sum(len(_composed(piece)) for piece in pieces)
     texts = [_folded(passage) for passage in passages]
-    fits = 0 < sum(map(len, composed)) <= MAX_LENGTH
-    stands = (
-        any(piece in text if enough else piece == text for text in texts)
-        for piece, enough in zip(pieces, long, strict=True)
-    )
-    return fits and all(stands)
+    return 0 < length <= MAX_LENGTH and all(_stands(piece, texts) for piece in pieces)
+
+
+def _stands(piece: str, texts: Sequence[str]) -> bool:
+    """Whether a piece is a part of one of the texts; a short one, whether it is one of them. All are folded."""
+    composed = _composed(piece)
+    if len(composed) + len(_DENSE.findall(composed)) >= MIN_LENGTH:
+        return any(piece in text for text in texts)
+    return piece in texts
+
+
+def _composed(piece: str) -> str:
+    return unicodedata.normalize("NFC", piece)
 
 
 @lru_cache(maxsize=512)  # the passages of a question come once a statement

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -17,17 +17,22 @@ from rankgate.readers.mapped import objects_in
 from rankgate.readers.mapping import usual_names
 from rankgate.readers.source import open_source, shown_path
 
-_Row = tuple[dict[str, float | None], str | None]  # the numbers, and who gave them: the column `judge`
+
+class QueryScores(NamedTuple):
+    """The numbers of a query by column, and who gave them: the column `judge`."""
+
+    numbers: dict[str, float | None]
+    judge: str | None
 
 
-def read_scores(path: str, wanted: Collection[str] = ()) -> dict[str, _Row]:
+def read_scores(path: str, wanted: Collection[str] = ()) -> dict[str, QueryScores]:
     """By query the columns that have nothing but numbers, empty cells, null and NaN: these its tool left undefined.
 
     In a column that is `wanted`, anything else is an error.
     """
     log = ProblemLog()
     rows: dict[str, dict[str, Any]] = {}
-    texts = set[str]()
+    texts: set[str] = set()  # columns that have something else than numbers
     key = ""
     with open_source(path) as source, records_of(source, log) as records:
         for place, record in objects_in(records, "an object with the query and its scores", log):
@@ -40,17 +45,19 @@ def read_scores(path: str, wanted: Collection[str] = ()) -> dict[str, _Row]:
                 log.note(place, error)
                 continue
             rows[query_id] = {name: _number(cell) for name, cell in record.items()} | {"judge": record.get("judge")}
-            for name in (name for name, number in rows[query_id].items() if number is ...):
-                texts.add(name)
+            not_numbers = [name for name, number in rows[query_id].items() if number is ...]
+            texts.update(not_numbers)
+            for name in not_numbers:
                 if name in wanted and name not in (key, "judge"):
                     what = f"column {shown(name)} has {shown(record[name])}, which is no number"
                     log.note(place, f"{what}; leave the cell empty where there is none")
     log.raise_if_any()
     texts |= {key, "judge"}
-    return {
-        query_id: ({name: number for name, number in row.items() if name not in texts}, row["judge"] or None)
-        for query_id, row in rows.items()
-    }
+    scores: dict[str, QueryScores] = {}
+    for query_id, row in rows.items():
+        numbers = {name: number for name, number in row.items() if name not in texts}
+        scores[query_id] = QueryScores(numbers, row["judge"] or None)
+    return scores
 
 
 def _number(cell: Any) -> Any:
@@ -80,16 +87,21 @@ def with_scores(run: Run, path: str, wanted: Collection[str] = ()) -> Run:
         for ranking in run.rankings:
             joins = joins or ranking.query_id in scores
             stray = stray or ranking.query_id
-            numbers, judge = scores.get(ranking.query_id, ({}, None))
+            numbers, judge = scores.get(ranking.query_id, QueryScores({}, None))
+            if not numbers:
+                yield ranking
+                continue
             details = ranking.details or Details()
             stated: Mapping[str, float | None] = details.scores or {}
-            for name in (name for name in numbers if name in stated and stated[name] != numbers[name]):
-                here, there = _value_text(stated[name]), _value_text(numbers[name])
-                both = f"{shown(name)} is {here} here and {there} in {shown_path(path)}; keep one"
-                log.add(Problem(f"query {shown(ranking.query_id)}: {both}", run.name))
-            judges = {**(dict.fromkeys(numbers, judge) if judge else {}), **(details.judges or {})} or None
-            joined = replace(details, scores={**numbers, **stated}, judges=judges)
-            yield replace(ranking, details=joined) if numbers else ranking
+            for name, number in numbers.items():
+                if name in stated and stated[name] != number:
+                    in_run = _value_text(stated[name])
+                    both = f"{shown(name)} is {in_run} here and {_value_text(number)} in {shown_path(path)}; keep one"
+                    log.add(Problem(f"query {shown(ranking.query_id)}: {both}", run.name))
+            judges = dict.fromkeys(numbers, judge) if judge else {}
+            judges |= details.judges or {}
+            joined = replace(details, scores={**numbers, **stated}, judges=judges or None)
+            yield replace(ranking, details=joined)
         if stray and scores and not joins:
             none = f"none of its {count_text(len(scores), 'question')} is in the run"
             ids = f"it has {shown(next(iter(scores)))}, the run has {shown(stray)}"

@@ -87,22 +87,23 @@ class Beside:
 
     def _crowded(self) -> dict[str, int]:
         """The columns with too many values for segments, and how many these are."""
-        counts = {
-            column: len({tag for tags in by_query.values() for tag in tags})
-            for column, by_query in self._tags.items()
-            if column not in self.mapped and key_of(column) not in TAGS
-        }
-        return {column: count for column, count in counts.items() if count > MOST_VALUES}
+        crowded: dict[str, int] = {}
+        for column, by_query in self._tags.items():
+            count = len({tag for tags in by_query.values() for tag in tags})
+            if count > MOST_VALUES and column not in self.mapped and key_of(column) not in TAGS:
+                crowded[column] = count
+        return crowded
 
 
 def _tags(column: str, value: Any) -> list[str]:
     """The tags that a cell or a value stands for; none for an empty one."""
     entries = value if isinstance(value, list | tuple) else [value]
     if key_of(column) in TAGS:
-        texts = [
-            part for entry in entries if isinstance(entry, str) for part in re.split(r"[;|,\n]", entry.strip("[]"))
-        ]
-        return [tag for text in texts if (tag := text.strip().strip("\"'"))]
+        tags: list[str] = []
+        for entry in entries:
+            if isinstance(entry, str):
+                tags += [text.strip().strip("\"'") for text in re.split(r"[;|,\n]", entry.strip("[]"))]
+        return [tag for tag in tags if tag]
     texts = [_text(entry) for entry in entries]
     return [f"{key_of(column)}:{text}" for text in texts if text]
 

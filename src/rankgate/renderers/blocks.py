@@ -48,11 +48,11 @@ def aligned(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[st
     """Rows in columns, a line each, indented by two; the columns in `right` stand to the right."""
     shown = [[unhidden(text) for text in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
-    lines = (
-        "  ".join(
+    lines: list[str] = []
+    for row in shown:
+        cells = [
             text.rjust(width) if index in right else text.ljust(width)
             for index, (text, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in shown
-    )
-    return [log_line(f"  {line}".rstrip()) for line in lines]
+        ]
+        lines.append(log_line(f"  {'  '.join(cells)}".rstrip()))
+    return lines

@@ -41,11 +41,14 @@ def render_junit(report: Report) -> str:
     """The report as JUnit XML 1.0, whatever characters its texts hold."""
     cases = [_beside_gates(report), *(_gate(gate, report) for gate in report.gates)]
     _make_distinct(cases)
-    counts = {"name": SUITE, "tests": str(len(cases))}
-    counts |= {f"{name}s": str(sum(case.find(name) is not None for case in cases)) for name in ("failure", "error")}
-    skipped = sum(case.find("skipped") is not None for case in cases)
+    counts = {
+        "name": SUITE,
+        "tests": str(len(cases)),
+        "failures": _count(cases, "failure"),
+        "errors": _count(cases, "error"),
+    }
     root = ET.Element("testsuites", counts)
-    suite = ET.SubElement(root, "testsuite", {**counts, "skipped": str(skipped)})
+    suite = ET.SubElement(root, "testsuite", {**counts, "skipped": _count(cases, "skipped")})
     properties = ET.SubElement(suite, "properties")
     for name, value in _properties(report):
         ET.SubElement(properties, "property", {"name": name, "value": one_line(value)})
@@ -63,6 +66,10 @@ def _case(classname: str, name: str, outcome: Outcome, message: str, body: str, 
     elif body:
         ET.SubElement(case, "system-out").text = _harmless(body)
     return case
+
+
+def _count(cases: Sequence[ET.Element], outcome: Outcome) -> str:
+    return str(sum(case.find(outcome) is not None for case in cases))
 
 
 def _harmless(text: str) -> str:
