@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from rankgate.criteria import InputFile
-from rankgate.criteria.starter import FirstJudge, Start, criteria_text, first_drop, first_gates, segment_tags
+from rankgate.criteria.starter import FirstGate, FirstJudge, Start, criteria_text, first_drop, first_gates, segment_tags
 from rankgate.metrics.estimates import Estimate
 from rankgate.metrics.names import parse_metric
 from rankgate.model.gate_result import Detectable
@@ -30,9 +30,10 @@ def start_from(
         gold=InputFile("gold.yaml"),
         run=InputFile("run.jsonl"),
         baseline="baseline",
-        measured=[(parse_metric(name), found) for name, _ in first_gates(reachable)],
-        drops=[first_drop(questions, value)] * 3,
-        sees=[SEEN, None, SEEN],
+        gates=[
+            FirstGate(parse_metric(name), blocks, found, first_drop(questions, value), seen)
+            for (name, blocks), seen in zip(first_gates(reachable), [SEEN, None, SEEN], strict=True)
+        ],
         tags=tags,
         measured_run=run,
         reachable=reachable,

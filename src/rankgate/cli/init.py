@@ -23,6 +23,7 @@ from rankgate.criteria.runs import candidate_run
 from rankgate.criteria.starter import (
     FIRST_GATES,
     SEGMENT_QUESTIONS,
+    FirstGate,
     FirstJudge,
     Start,
     block_in,
@@ -43,15 +44,14 @@ from rankgate.forges.workflows.written import GATE, REPORT, gate_text, report_te
 from rankgate.gates.sights import Sight, counting, planned, small_parts
 from rankgate.gates.warnings import reading_facts
 from rankgate.metrics.base import Metric
-from rankgate.metrics.estimates import Estimate, best_possible, estimate
+from rankgate.metrics.estimates import best_possible, estimate
 from rankgate.metrics.matching import BY_CHUNK, DEFAULT_K, By, Matching
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.plan import Plan, require_gold_queries
 from rankgate.metrics.scored_run import score_run
 from rankgate.model.answers import VerdictKind
-from rankgate.model.gate_result import Detectable
 from rankgate.model.scores import Scores
-from rankgate.model.values import Evidence, Gold
+from rankgate.model.values import Evidence, Gold, Sample
 from rankgate.model.waiver_use import ACCEPT_CHANGE
 from rankgate.model.wording import count_text
 from rankgate.readers.field_map import FieldMap
@@ -215,23 +215,12 @@ def _write_criteria(
     best = estimate([best_possible(first, sample, DEFAULT_K) for sample in samples], first)
     if best is None:
         raise bad_input("names nothing relevant; write gates on false_evidence_rate or abstained_rate", file=gold.name)
-    metrics = [parse_metric(name) for name, _ in first_gates(best.value)]
+    blocking = {parse_metric(name): blocks for name, blocks in first_gates(best.value)}
+    metrics = [*blocking]
     if run_file and judge:
         _require_answers(run_file, gold, judge)
     how, scores = _matched(gold, run_file, metrics)
-    measured: list[tuple[Metric, Estimate | None]] = []
-    drops: list[float] = []
-    sees: list[Detectable | None] = []
-    gates: list[Gate] = []
-    for metric in metrics:
-        value = estimate(scores.values[metric.name], metric, clusters=scores.clusters) if scores else None
-        counted = [*filter(None, counting(metric, samples, DEFAULT_K))]
-        drop = first_drop(len(counted), value.value if value else None)
-        gate = Gate(name=metric.name, metric=metric, regression_max=drop, evidence=Evidence.PROVEN_HARM)
-        measured.append((metric, value))
-        drops.append(drop)
-        gates.append(gate)
-        sees.append(planned(gate, counted))
+    gates = [_first_gate(metric, samples, scores, blocks=blocks) for metric, blocks in blocking.items()]
     claims = any(sample.claims or sample.answers for sample in samples)
     folder = Path(to).parent
     baseline = _data_folder(gold_file.path, to) / "baseline"
@@ -241,9 +230,7 @@ def _write_criteria(
         run=replace(first_run, path=_relative(first_run.path, folder)),
         baseline=_relative(baseline, folder),
         accepted=holds_acceptance(baseline),
-        measured=measured,
-        drops=drops,
-        sees=sees,
+        gates=gates,
         tags=segment_tags(gold),
         measured_run=run_file.path if run_file else None,
         reachable=best.value,
@@ -254,10 +241,24 @@ def _write_criteria(
     text = criteria_text(start) + (block or "")
     write_atomic(to, text)
     print(f"wrote {redacted(to)}: {text.count('  - name:')} gates over {count_text(len(samples), 'question')}")
-    if sees[0] is not None:
-        print(f"{metrics[0].name}: {sights.sight_text(Sight(gates[0], sees[0]))}")
+    first_gate = gates[0]
+    if first_gate.seen is not None:
+        sight = Sight(_gate_of(first_gate.metric, first_gate.drop), first_gate.seen)
+        print(f"{first_gate.metric.name}: {sights.sight_text(sight)}")
     _say_segments(start, to, gold)
     return start
+
+
+def _first_gate(metric: Metric, samples: Sequence[Sample], scores: Scores | None, *, blocks: bool) -> FirstGate:
+    """A gate with the metric's value in the run, and what its questions allow and can show."""
+    value = estimate(scores.values[metric.name], metric, clusters=scores.clusters) if scores else None
+    counted = [*filter(None, counting(metric, samples, DEFAULT_K))]
+    drop = first_drop(len(counted), value.value if value else None)
+    return FirstGate(metric, blocks, value, drop, planned(_gate_of(metric, drop), counted))
+
+
+def _gate_of(metric: Metric, drop: float) -> Gate:
+    return Gate(name=metric.name, metric=metric, regression_max=drop, evidence=Evidence.PROVEN_HARM)
 
 
 def _relative(path: str | Path, folder: Path) -> str:

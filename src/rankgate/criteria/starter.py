@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -56,22 +56,29 @@ class FirstJudge(msgspec.Struct, frozen=True):
     claims: bool
 
 
+class FirstGate(msgspec.Struct, frozen=True):
+    """A gate to write: its metric, the value of the run, if any, what it may lose, and the loss that questions see."""
+
+    metric: Metric
+    blocks: bool
+    measured: Estimate | None
+    drop: float
+    seen: Detectable | None
+
+
 class Start(msgspec.Struct, frozen=True, kw_only=True):
     """What is known when criteria are written for the first time; paths are relative to the criteria file.
 
-    `accepted` says that the baseline is there already. `reachable` is the best recall@5 that the gold set allows.
-    `measured` are the metrics of `first_gates(reachable)`, `drops` what each may lose, and `sees` the loss that its
-    questions see; `tags` are those that become segments, with their values. `by` is how results match the gold set.
-    `accept_own` lets authors of pull requests set their label.
+    `accepted` says that the baseline is there already. `reachable` is the best recall@5 that the gold set allows;
+    `gates` are those of `first_gates(reachable)`. `tags` are those that become segments, with how many values each has.
+    `by` is how results match the gold set. `accept_own` lets authors of pull requests set their label.
     """
 
     gold: InputFile
     run: InputFile
     baseline: str
     accepted: bool = False
-    measured: Sequence[tuple[Metric, Estimate | None]]
-    drops: Sequence[float]
-    sees: Sequence[Detectable | None]
+    gates: Sequence[FirstGate]
     tags: Mapping[str, int] = {}
     measured_run: str | None
     reachable: float
@@ -129,7 +136,6 @@ def criteria_text(start: Start) -> str:
     A floor is the lower end of the measured value's 95 % interval, rounded down to two decimals: below it, chance
     alone no longer explains the difference. Without a run there is nothing to derive floors from, and none is written.
     """
-    gates = first_gates(start.reachable)
     lines = [
         "# What a change to the retriever must hold before it may be merged. `rankgate validate` checks this file,",
         "# `rankgate check` judges by it, `rankgate metrics` lists what can be gated.",
@@ -144,34 +150,20 @@ def criteria_text(start: Start) -> str:
         "",
         "gates:",
     ]
-    if gates is MANY_RELEVANT:
+    if first_gates(start.reachable) is MANY_RELEVANT:
         lines += [
             f"  # Many questions have more than 5 relevant documents: recall@5 reaches {start.reachable:.0%} at best,",
             "  # and hardly moves. capped_recall@5 counts out of 5 where there are more, and ndcg@10 blocks as well.",
         ]
-    each_gate = zip(gates, start.measured, start.drops, start.sees, strict=True)
-    for place, ((name, blocks), (metric, estimated), drop, seen) in enumerate(each_gate):
-        lines.append(f"  - name: {name}")
-        if estimated is not None and estimated.ci is not None and estimated.ci[0] is not None:
-            floor = max(0.0, math.floor(estimated.ci[0] * 100 + 1e-9) / 100)
-            value = value_text(estimated.value, metric.unit)
-            bounds = " to ".join(value_text(bound, metric.unit) for bound in estimated.ci if bound is not None)
-            lines += [
-                f"    # {value} over {estimated.n} questions, 95% interval {bounds}:",
-                "    # the floor is its lower end, rounded down",
-                f"    threshold: {floor:.2f}",
-            ]
-        sees = "" if seen is None else f"; {count_text(seen.queries, 'question')} see {_seen_loss(seen, metric)}"
-        lines += [
-            f"    regression_max: {drop:g}  # {_allowed(drop, metric)} below the baseline{sees}",
-            f"    severity: {'error' if blocks else 'warning'}  # {'blocks the merge' if blocks else 'only comments'}",
-        ]
-        lines += _segment_lines(start.tags) if place == 0 else []
+    first, *others = start.gates
+    lines += [*_gate_lines(first), *_segment_lines(start.tags)]
+    for gate in others:
+        lines += _gate_lines(gate)
     if start.judge:
         lines += _judged_lines(start.judge)
     lines += ["", f"match: {start.by.value}  # {_MATCHED[start.by]}"] if start.by in _MATCHED else []
-    own = "accept_own: true  # the author of a pull request may set its label, as in a team of one"
-    lines += ["", own] if start.accept_own else []
+    if start.accept_own:
+        lines += ["", "accept_own: true  # the author of a pull request may set its label, as in a team of one"]
     lines += [
         "",
         "inputs:  # relative to this file; flags of the command line win",
@@ -214,6 +206,25 @@ def with_inputs(text: str, inputs: Mapping[str, str]) -> str:
 def _allowed(drop: float, metric: Metric) -> str:
     allowed = f"{100 * drop:g} percentage points" if metric.unit is Unit.SHARE else f"{drop:g}"
     return f"at most {allowed}" + (" (a tenth of the value)" if drop not in (SMALL_DROP, LARGE_DROP) else "")
+
+
+def _gate_lines(gate: FirstGate) -> Iterator[str]:
+    metric = gate.metric
+    measured = gate.measured
+    yield f"  - name: {metric.name}"
+    if measured is not None and measured.ci is not None and measured.ci[0] is not None:
+        floor = max(0.0, math.floor(measured.ci[0] * 100 + 1e-9) / 100)
+        value = value_text(measured.value, metric.unit)
+        bounds = " to ".join(value_text(bound, metric.unit) for bound in measured.ci if bound is not None)
+        yield f"    # {value} over {measured.n} questions, 95% interval {bounds}:"
+        yield "    # the floor is its lower end, rounded down"
+        yield f"    threshold: {floor:.2f}"
+    sees = ""
+    if gate.seen is not None:
+        sees = f"; {count_text(gate.seen.queries, 'question')} see {_seen_loss(gate.seen, metric)}"
+    yield f"    regression_max: {gate.drop:g}  # {_allowed(gate.drop, metric)} below the baseline{sees}"
+    severity = "error" if gate.blocks else "warning"
+    yield f"    severity: {severity}  # {'blocks the merge' if gate.blocks else 'only comments'}"
 
 
 def _seen_loss(seen: Detectable, metric: Metric) -> str:

@@ -75,14 +75,7 @@ def details_of(
     tags: dict[str | None, list[int]] = {each.tag: rows_of[each.dimension, each.value] for each in segments}
     judged = {(each.segment, each.metric): each for each in reversed(gates)}
     panel = partial(_panel, columns, candidate, judged)
-    change = dict.fromkeys(tags, math.inf)  # of the leading metric, below zero for the worse
-    if leading and leading in columns.metrics:
-        for tag, value in panel(tags, leading).items():
-            if value.delta is not None:
-                change[tag] = leading.direction.sign * value.delta
-    lost = {tag: min(change[tag], 0.0) * len(rows) for tag, rows in tags.items()}
-    kept = sorted(tags, key=lambda tag: (lost[tag], change[tag], -len(tags[tag])))[:MAX_TAGS]
-    kept.sort(key=lambda tag: (change[tag], -len(tags[tag])))
+    kept = _shown_tags(tags, leading, panel(tags, leading) if leading and leading in columns.metrics else {})
     scopes: dict[str | None, list[int]] = {None: list(range(len(gold.samples)))}
     scopes |= {tag: tags[tag] for tag in kept}
     values = {each.name: panel(scopes, each) for each in columns.metrics}
@@ -113,6 +106,22 @@ def details_of(
         left_out=len(tags) - len(kept),
         ks=ks,
     )
+
+
+def _shown_tags(
+    tags: Mapping[str | None, Sequence[int]], leading: Metric | None, values: Mapping[str | None, PanelValue]
+) -> list[str | None]:
+    """At most `MAX_TAGS` of the tags, each with its rows: those that lost most, or are the largest; the worst first.
+
+    `values` are those of the leading metric by tag, if there are any.
+    """
+    change = dict.fromkeys(tags, math.inf)  # below zero for the worse
+    for tag, value in values.items():
+        if leading is not None and value.delta is not None:
+            change[tag] = leading.direction.sign * value.delta
+    lost = {tag: min(change[tag], 0.0) * len(rows) for tag, rows in tags.items()}
+    shown = sorted(tags, key=lambda tag: (lost[tag], change[tag], -len(tags[tag])))[:MAX_TAGS]
+    return sorted(shown, key=lambda tag: (change[tag], -len(tags[tag])))
 
 
 def _panel(

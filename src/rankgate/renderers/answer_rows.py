@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from rankgate.model.answer_losses import LostClaim, Place
+from rankgate.model.answer_losses import LostClaim, Place, Silent
 from rankgate.model.answers import Entailment, UnjudgedKind, VerdictKind
 from rankgate.model.gate_result import GateResult
 from rankgate.model.judge_words import UNJUDGED_WORDS, advisory_text, limits_text
@@ -27,36 +27,53 @@ def answer_lines(report: Report, spell: Spell) -> list[str]:
     judged = [gate for gate in report.gates if gate.by_judge and gate.is_main]
     judge = report.provenance.judge
     lines = [f"Judge {spell(judge.id)} ({spell(judge.model)}){_checked(judged)}."] if judge and judged else []
-    lines += _in_people_s_units(judged)
-    advisory: dict[tuple[str, str], list[str]] = {}
+    lines += [*_in_people_s_units(judged), *_advisory(judged, spell)]
+    baseline = report.provenance.baseline
+    baseline_judge = baseline.lineage.judge if isinstance(baseline, BaselineSource) and baseline.lineage else None
+    if baseline_judge and judge and baseline_judge.id != judge.id:
+        compared = any(gate.by_judge and gate.change.delta is not None for gate in report.gates)
+        both = f"both runs were judged by {spell(judge.id)}" if compared else "the baseline has to be judged again"
+        lines.append(f"The judge changed ({spell(baseline_judge.id)} → {spell(judge.id)}): {both}.")
+    answers = report.changes.answers
+    if answers and answers.silent:
+        lines.append(_silent_line(answers.silent))
+    return [*lines, *_failed(report)]
+
+
+def _advisory(judged: Sequence[GateResult], spell: Spell) -> Iterator[str]:
+    """Which gates do not block and why, those with one reason together."""
+    names_by_reason: dict[tuple[str, str], list[str]] = {}
     for gate in judged:
         if gate.judge and (why := advisory_text(gate.metric, gate.judge)):
             one_limit = f"{limits_text(gate.judge)[1]} there do" if gate.judge.counts else ""
-            advisory.setdefault((why, one_limit), []).append(gate.name)
-    for (why, one_limit), names in advisory.items():
+            names_by_reason.setdefault((why, one_limit), []).append(gate.name)
+    for (why, one_limit), names in names_by_reason.items():
         what = one_limit or ("they do" if names[1:] else "it does")
-        lines.append(f"Advisory for {', '.join(map(spell, names))}: {why}; until then {what} not block.")
-    baseline = report.provenance.baseline
-    was = baseline.lineage.judge if isinstance(baseline, BaselineSource) and baseline.lineage else None
-    if was and judge and was.id != judge.id:
-        compared = any(gate.by_judge and gate.change.delta is not None for gate in report.gates)
-        both = f"both runs were judged by {spell(judge.id)}" if compared else "the baseline has to be judged again"
-        lines.append(f"The judge changed ({spell(was.id)} → {spell(judge.id)}): {both}.")
-    answers = report.changes.answers
-    if answers and (silent := answers.silent):
-        shares = [count / silent.among for count in (silent.before, silent.now) if count is not None]
-        points = delta_points_text(shares[-1] - shares[0], Unit.SHARE)
-        change = " → ".join(value_text(share, Unit.SHARE) for share in shares) + (f" ({points})" if shares[1:] else "")
-        counts = f"{' and '.join(silent.metrics)} {'count' if silent.metrics[1:] else 'counts'} the rest"
-        lines.append(f"Answers that assert nothing: {change}; {counts}.")
-    failed: dict[str, list[str]] = {}  # gates may fail at the same answers
+        yield f"Advisory for {', '.join(map(spell, names))}: {why}; until then {what} not block."
+
+
+def _silent_line(silent: Silent) -> str:
+    """`Answers that assert nothing: 2.0% → 9.0% (+7.0 points); faithfulness counts the rest.`."""
+    now = silent.now / silent.among
+    change = value_text(now, Unit.SHARE)
+    if silent.before is not None:
+        before = silent.before / silent.among
+        change = f"{value_text(before, Unit.SHARE)} → {change} ({delta_points_text(now - before, Unit.SHARE)})"
+    counts = f"{' and '.join(silent.metrics)} {'count' if silent.metrics[1:] else 'counts'} the rest"
+    return f"Answers that assert nothing: {change}; {counts}."
+
+
+def _failed(report: Report) -> Iterator[str]:
+    """What the judge failed at; one sentence for all gates that fail at the same answers."""
+    values_at_worst: dict[str, list[str]] = {}
     for gate in report.gates:
         lack = gate.no_verdicts  # where nobody was asked, a gate that does not pass says so itself
         if lack and (gate.verdict is Verdict.PASS or lack.kinds.keys() != {UnjudgedKind.NO_VERDICT}):
             why = ", ".join(f"{count:,} {UNJUDGED_WORDS[kind]}" for kind, count in lack.kinds.items())
             sentence = f"{lack.count:,} of {count_text(lack.among, 'answer')} could not be judged ({why})"
-            failed.setdefault(sentence, []).append(f"{gate.metric} is {value_text(lack.at_worst, gate.unit)}")
-    return lines + [f"{sentence}; with all of them wrong {', '.join(worst)}." for sentence, worst in failed.items()]
+            values_at_worst.setdefault(sentence, []).append(f"{gate.metric} is {value_text(lack.at_worst, gate.unit)}")
+    for sentence, values in values_at_worst.items():
+        yield f"{sentence}; with all of them wrong {', '.join(values)}."
 
 
 def _checked(gates: Sequence[GateResult]) -> str:
