@@ -6,7 +6,7 @@ The matched queries tell cheaply that nothing of the kind can be; only where it 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import islice, repeat
 
@@ -81,12 +81,8 @@ def _other_ids_text(gold: Gold, plan: Plan, candidate: Scores, now: Lists) -> st
     if how.by is By.TEXT or not any(map(by_ids, plan.metrics)) or finds_enough(gold, candidate, STALE_SHARE):
         return ""
     lists = [summary.retrieved for summary in candidate.rank_summaries.values() if summary.ranks]
-    lengths = Counter(each for each in lists if each is not None)
-    if not lengths:
-        return ""
-    full_length = max(lengths, key=lambda length: (lengths[length], length))
-    full = sum(count for length, count in lengths.items() if length >= full_length)
-    if not full_length or full < FULL_SHARE * len(lists):
+    full = _full_lists(lists)
+    if full == 0 or full < FULL_SHARE * len(lists):
         return ""
     returned = _names(now(), how)
     name_of = (lambda span: span.rpartition(":")[0]) if how.by is By.SPAN else str  # DOCUMENT:START-END
@@ -99,21 +95,33 @@ def _other_ids_text(gold: Gold, plan: Plan, candidate: Scores, now: Lists) -> st
         known.update(map(name_of, [*sample.gains, *sample.judge_gains, *sample.negatives]))
     if len(returned.keys() & known) >= STALE_SHARE * len(returned):
         return ""
-    from rankgate.collecting.spelling import differs_in, respelled  # noqa: PLC0415 -- paid only where the gold is stale
-
+    run_has = ", ".join(map(shown, islice(returned, NAMED))) + _respelled_text(relevant, returned)
     one = "chunk" if how.by is By.CHUNK else "document"
     remedy = ", or gate by document with `match: doc`" if how.by is By.CHUNK else ""
     ids = count_text(len(relevant), "relevant id occurs", "relevant ids occur")
     full_of = count_text(len(lists), "list is", "lists are")
     gold_has = ", ".join(map(shown, islice(relevant, NAMED)))
-    run_has = ", ".join(map(shown, islice(returned, NAMED)))
-    for gold_id, run_id in islice(respelled(relevant, returned).items(), 1):
-        run_has += f": {shown(gold_id)} and {shown(run_id)} differ in {differs_in(gold_id, run_id)} alone"
     return (
         f"gold stale: {occurring:,} of {ids} in any ranking, {full:,} of {full_of} full; did the {one} ids change, or "
         f"is another corpus indexed? Map the gold set to the new ids{remedy}; the gold set has {gold_has}, the run "
         f"{run_has}"
     )
+
+
+def _full_lists(lengths: Sequence[int | None]) -> int:
+    """How many lists are as long as most are, or longer; 0 where most are empty. None is a length that is not known."""
+    counts = Counter(length for length in lengths if length is not None)
+    full_length = max(counts, key=lambda length: (counts[length], length), default=0)
+    return sum(count for length, count in counts.items() if length >= full_length) if full_length else 0
+
+
+def _respelled_text(gold_ids: Iterable[str], run_ids: Iterable[str]) -> str:
+    """`: 'D1' and 'd1' differ in case alone`, of the first id that the run has in another form; empty for none."""
+    from rankgate.collecting.spelling import differs_in, respelled  # noqa: PLC0415 -- paid only where the gold is stale
+
+    for gold_id, run_id in respelled(gold_ids, run_ids).items():
+        return f": {shown(gold_id)} and {shown(run_id)} differ in {differs_in(gold_id, run_id)} alone"
+    return ""
 
 
 def _changed_text(candidate: Scores) -> str:
