@@ -290,13 +290,3 @@ def test_a_token_that_may_not_comment_is_a_refusal_that_says_so(github: GitHub) 
     with pytest.raises(ForgeError, match="403"):
         upsert(PullThread(client, github.repository, pull.number, ACTIONS_LOGIN), mark(pull), "held", fresh=False)
     assert bodies(github, pull) == []
-
-
-def test_a_dry_run_reads_and_writes_nothing(github: GitHub) -> None:
-    pull = github.new_pull()
-    told: list[str] = []
-    client = patient(github.url, github.token, dry_run=True, tell=told.append)
-    upsert(PullThread(client, github.repository, pull.number, ACTIONS_LOGIN), mark(pull), "held", fresh=False)
-    assert bodies(github, pull) == []
-    (line,) = told
-    assert line.startswith(f"POST /repos/{github.repository}/issues/{pull.number}/comments ")
