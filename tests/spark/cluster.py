@@ -1,7 +1,8 @@
-"""A standalone Spark cluster on loopback: a master, two workers of one core, and a Connect server, each a real process.
+"""A standalone Spark cluster on loopback: a Connect server, with a master and two workers of one core in its process.
 
-Its programs are of the package pyspark in `.spark`, an environment of its own that `scripts/test --all` sets up; the
-driver is the client in the environment of the tests.
+Executors are processes of their own, and all speak over the network as elsewhere. Spark's programs are of the package
+pyspark in `.spark`, an environment of its own that `scripts/test --all` sets up; the driver is the client in the
+environment of the tests.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 _PYTHON = ROOT / ".spark" / "bin" / "python"
 PATIENCE = 120  # seconds until a process has to be there
-_DEPLOY, _CONNECT = "org.apache.spark.deploy", "org.apache.spark.sql.connect.service.SparkConnectServer"
-_MEMORY = "512m"
+_CONNECT = "org.apache.spark.sql.connect.service.SparkConnectServer"
+_MEMORY = 512  # megabytes of an executor
 _QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # tests are over before more pays off
 
 
@@ -37,14 +38,14 @@ def _home() -> Path | None:
 class Cluster:
     """The running cluster: where its Connect server is, and the processes that run tasks."""
 
-    def __init__(self, address: str, workers: Sequence[subprocess.Popen[bytes]], folder: Path) -> None:
+    def __init__(self, address: str, server: subprocess.Popen[bytes], folder: Path) -> None:
         self.address = address
-        self.workers = workers
+        self.server = server
         self.folder = folder
 
     def executors(self) -> list[int]:
         """The process ids of the executors, which are the workers' own children."""
-        return [child for worker in self.workers for child in _children(worker.pid)]
+        return _children(self.server.pid)
 
     def peak(self) -> int:
         """The most resident memory, in bytes, that a Python process of an executor has had so far."""
@@ -80,47 +81,42 @@ def cluster(folder: Path) -> Iterator[Cluster]:
     """A cluster that keeps its files in a folder, and ends with the context."""
     home = _home()
     assert home is not None
-    environment = {**os.environ, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1", "JAVA_TOOL_OPTIONS": _QUICK}
-    environment |= {"PYSPARK_PYTHON": str(_PYTHON), "SPARK_DAEMON_MEMORY": "768m", "RANKGATE_TEST_MARKER": str(folder)}
+    environment = {
+        **os.environ,
+        "SPARK_HOME": str(home),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "JAVA_TOOL_OPTIONS": f"{_QUICK} -Djava.io.tmpdir={folder}",
+    }
+    environment |= {"PYSPARK_PYTHON": str(_PYTHON), "RANKGATE_TEST_MARKER": str(folder)}
     environment |= {"SPARK_LOCAL_DIRS": str(folder / "local"), "SPARK_WORKER_DIR": str(folder / "work")}
-    with ExitStack() as running:
-
-        def start(name: str, *words: str) -> tuple[subprocess.Popen[bytes], Path]:
-            log = folder / f"{name}.log"
-            with log.open("wb") as output:
-                process = subprocess.Popen(
-                    words, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment, process_group=0
-                )
-            running.callback(_end, process)
-            return process, log
-
-        daemon = [str(home / "bin" / "spark-class")]
-        _, log = start(
-            "master", *daemon, f"{_DEPLOY}.master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0"
+    port = _free_port()
+    settings = {
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": port,
+        "spark.driver.host": "127.0.0.1",
+        "spark.executor.memory": f"{_MEMORY}m",
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": 8,
+        "spark.sql.warehouse.dir": folder / "warehouse",
+    }
+    given = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
+    master = f"local-cluster[2,1,{_MEMORY}]"  # workers of a core each
+    submit = [str(home / "bin" / "spark-submit"), "--master", master, "--class", _CONNECT]
+    log = folder / "connect.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [*submit, *given, "spark-internal"],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env=environment,
+            process_group=0,
         )
-        master = _said(log, r"Starting Spark master at (spark://\S+)")
-        size = ["--cores", "1", "--memory", "1g", "--webui-port", "0"]
-        workers = [
-            start(f"worker{n}", *daemon, f"{_DEPLOY}.worker.Worker", "--host", "127.0.0.1", *size, master)
-            for n in range(2)
-        ]
-        for _, log in workers:
-            _said(log, "Successfully registered with master")
-        port = _free_port()
-        settings = {
-            "spark.connect.grpc.binding.address": "127.0.0.1",
-            "spark.connect.grpc.binding.port": port,
-            "spark.driver.host": "127.0.0.1",
-            "spark.executor.memory": _MEMORY,
-            "spark.ui.enabled": "false",
-            "spark.sql.shuffle.partitions": 8,
-            "spark.sql.warehouse.dir": folder / "warehouse",
-        }
-        given = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
-        submit = [str(home / "bin" / "spark-submit"), "--master", master, "--class", _CONNECT]
-        _, log = start("connect", *submit, *given, "spark-internal")
+    try:
         _said(log, "Spark Connect server started")
-        yield Cluster(f"sc://127.0.0.1:{port}", [process for process, _ in workers], folder)
+        yield Cluster(f"sc://127.0.0.1:{port}", process, folder)
+    finally:
+        _end(process)
 
 
 def _free_port() -> int:
