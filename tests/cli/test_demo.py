@@ -254,7 +254,7 @@ def test_of_the_worse_generator_the_answers_alone_warn(once: tuple[str, Path]) -
 
 
 def asked(port: int, body: bytes) -> tuple[int, bytes]:
-    connection = HTTPConnection("127.0.0.1", port, timeout=5)
+    connection = HTTPConnection("127.0.0.1", port, timeout=300)
     connection.request("POST", "/v1/chat/completions", body)
     answer = connection.getresponse()
     found = answer.status, answer.read()
@@ -273,7 +273,7 @@ def test_the_replay_makes_nothing_up_and_outlives_requests_that_are_none(capsys:
         assert asked(port, json.dumps(unknown).encode())[0] == 422
     assert capsys.readouterr() == ("", "")
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(("127.0.0.1", port), timeout=5)
+        socket.create_connection(("127.0.0.1", port), timeout=300)
 
 
 def without_search(date: str) -> None:
@@ -300,7 +300,7 @@ def test_the_replay_ends_with_the_command_and_the_environment_is_as_before(
     assert os.environ["no_proxy"] == "elsewhere.example"
     port = int(seen[0].address.removesuffix("/v1").rpartition(":")[2])
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(("127.0.0.1", port), timeout=5)
+        socket.create_connection(("127.0.0.1", port), timeout=300)
 
 
 def test_an_interrupted_judge_ends_the_demo_with_its_code(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:

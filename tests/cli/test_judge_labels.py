@@ -149,7 +149,7 @@ class Terminal:
     def end(self, key: str) -> str:
         os.write(self.ours, key.encode())
         text = self.until("")
-        assert self.process.wait(60) == 0
+        assert self.process.wait(300) == 0
         os.close(self.ours)
         return text
 

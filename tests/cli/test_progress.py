@@ -67,7 +67,7 @@ def read_slowly(screen: Screen) -> None:
         return shares[-1]
 
     with screen.is_stderr(), bar(share_read, "reading the run"):
-        assert asked.wait(30)
+        assert asked.wait(300)
 
 
 def test_a_terminal_sees_how_much_of_the_run_has_been_read(screen: Screen) -> None:
@@ -89,7 +89,7 @@ def test_what_is_done_may_change_while_it_is_done(screen: Screen) -> None:
         return found
 
     with screen.is_stderr(), bar(lambda: 0.5, what):
-        assert looked.wait(30)
+        assert looked.wait(300)
     shown = screen.text()
     assert shown.index("1 call") < shown.index("2 calls")
 
