@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 from playwright.sync_api import Browser, Locator, Page, expect
 from tests.renderers.dashboards.memories import record, sha
+from tests.renderers.windows import window
 
 from rankgate.metrics.names import parse_metrics
 from rankgate.model.values import Verdict
@@ -54,14 +56,23 @@ def dashboard(count: int, text: str = "main") -> Dashboard:
     return Dashboard(date=TODAY, repository="https://git.example/acme/search", sets=(found,))
 
 
-def noted(page: Page, own: str) -> list[str]:
+@contextmanager
+def noted(page: Page, own: str) -> Iterator[list[str]]:
     """What happens on a page that should not."""
     events: list[str] = []
-    page.on("console", lambda message: events.append(message.text))
-    page.on("pageerror", lambda error: events.append(str(error)))
-    page.on("dialog", lambda dialog: events.append(dialog.message))
-    page.on("request", lambda request: None if request.url == own else events.append(request.url))
-    return events
+    listeners: dict[Any, Callable[[Any], None]] = {
+        "console": lambda message: events.append(message.text),
+        "pageerror": lambda error: events.append(str(error)),
+        "dialog": lambda dialog: events.append(dialog.message),
+        "request": lambda request: None if request.url == own else events.append(request.url),
+    }
+    for event, listener in listeners.items():
+        page.on(event, listener)
+    try:
+        yield events
+    finally:
+        for event, listener in listeners.items():
+            page.remove_listener(event, listener)
 
 
 def opened(chromium: Browser, folder: Path, shown: Dashboard, **options: Any) -> Iterator[tuple[Any, list[str]]]:
@@ -70,12 +81,10 @@ def opened(chromium: Browser, folder: Path, shown: Dashboard, **options: Any) ->
     for name, text in pages.items():
         (folder / name).write_text(text, encoding="utf-8")
     for name in pages:
-        context = chromium.new_context(**options)
-        page = context.new_page()
-        events = noted(page, (folder / name).as_uri())
-        page.goto((folder / name).as_uri())
-        yield page, events
-        context.close()
+        page = window(chromium, **options)
+        with noted(page, (folder / name).as_uri()) as events:
+            page.goto((folder / name).as_uri())
+            yield page, events
 
 
 @pytest.mark.parametrize("bypass", [False, True], ids=["with the policy", "without it"])
@@ -100,10 +109,9 @@ def test_text_that_anyone_may_have_written_is_only_ever_text(
 
 def test_a_page_whose_text_were_not_escaped_would_be_seen(chromium: Browser, tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text(f"<p>{HOSTILE}", encoding="utf-8")
-    page = chromium.new_page()
+    page = window(chromium)
     page.goto((tmp_path / "page.html").as_uri())
     assert page.evaluate("hacked") == 1
-    page.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

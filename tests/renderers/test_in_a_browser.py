@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
+from tests.renderers.windows import window as window_of
 
 sys.path.append(str(Path(__file__).parents[2] / "scripts"))
 
@@ -47,7 +48,7 @@ def measured_page(markdown: str, stylesheet: str) -> str:
 
 @pytest.fixture(scope="module")
 def window(chromium: Browser) -> Page:
-    return chromium.new_page(viewport={"width": 860, "height": 1200})
+    return window_of(chromium, viewport={"width": 860, "height": 1200})
 
 
 def laid_out(window: Page, node_modules: Path, markdown: str) -> dict[str, Any]:

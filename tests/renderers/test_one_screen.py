@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from playwright.sync_api import Browser, Page
 from tests.gate_rows import changed
 from tests.renderers.page import Page as Parsed
 from tests.renderers.reports import ENGLISH, HOLDS, LATENCY, NOT_JUDGED, RECALL, REPORT
+from tests.renderers.windows import window
 from tests.report_keys import with_keys
 from tests.rows import each_row
 
@@ -115,11 +117,13 @@ REPORTS = {
 SCENARIOS = sorted(Path(__file__).parents[1].glob("scenarios/*/expected/comment.md"))
 CONCLUSIONS = sorted(Path(__file__).parents[1].glob("conclusions/*.md"))
 JUDGED = sorted(Path(__file__).parents[1].glob("judged/*.md"))
-COMMENTS = {path.parts[-3]: path.read_text(encoding="utf-8") for path in SCENARIOS}
-COMMENTS |= {path.stem: path.read_text(encoding="utf-8") for path in JUDGED}
-COMMENTS |= {path.stem: path.read_text(encoding="utf-8") for path in CONCLUSIONS}
-COMMENTS |= {name: render_markdown(report) for name, report in REPORTS.items()}
+WRITTEN = {path.parts[-3]: path for path in SCENARIOS} | {path.stem: path for path in (*JUDGED, *CONCLUSIONS)}
+COMMENTS = [*WRITTEN, *REPORTS]
 HOSTILE_ONES = {name for name in REPORTS if "hostile" in name}  # whose names are as long as anybody's
+STATUSES = """[...document.querySelectorAll("article > table td:first-child")].map((cell) => {
+  const box = cell.getBoundingClientRect();
+  return [box.left, box.right, cell.innerText];
+})"""
 
 
 @pytest.fixture(scope="module")
@@ -127,9 +131,14 @@ def sheet(chromium: Browser, node_modules: Path) -> Page:
     """A page with GitHub's stylesheet, which comments are laid into."""
     css = (node_modules / "github-markdown-css" / "github-markdown-light.css").read_text(encoding="utf-8")
     own = "body { margin: 0 } .markdown-body { box-sizing: border-box; padding: 24px; font-size: 14px }"
-    page = chromium.new_page()
+    page = window(chromium)
     page.set_content(f"<!doctype html><meta charset='utf-8'><style>{css}{own}</style><article class='markdown-body'>")
     return page
+
+
+@cache
+def comment_of(name: str) -> str:
+    return WRITTEN[name].read_text(encoding="utf-8") if name in WRITTEN else render_markdown(REPORTS[name])
 
 
 def lay(sheet: Page, comment: str, width: int) -> float:
@@ -141,26 +150,21 @@ def lay(sheet: Page, comment: str, width: int) -> float:
 
 @pytest.mark.parametrize("name", COMMENTS)
 def test_a_comment_is_one_screen_until_it_is_unfolded(sheet: Page, name: str) -> None:
-    assert 50 < lay(sheet, COMMENTS[name], WIDE) <= SCREEN
+    assert 50 < lay(sheet, comment_of(name), WIDE) <= SCREEN
 
 
 @pytest.mark.parametrize("name", COMMENTS)
 def test_the_status_of_every_row_stands_within_a_narrow_screen(sheet: Page, name: str) -> None:
-    lay(sheet, COMMENTS[name], NARROW)
-    table = sheet.locator("article > table")
-    if table.count() == 0:
-        return
-    for cell in table.locator("td:first-child").all():
-        box = cell.bounding_box()
-        assert box is not None
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= NARROW
-        assert re.search(r"pass|unproven|warn|fail|waived|not judged", cell.inner_text())
+    lay(sheet, comment_of(name), NARROW)
+    for left, right, text in sheet.evaluate(STATUSES):
+        assert left >= 0
+        assert right <= NARROW
+        assert re.search(r"pass|unproven|warn|fail|waived|not judged", text)
 
 
 @each_row("name", COMMENTS)
 def test_before_the_first_fold_stand_at_most_120_words(name: str) -> None:
-    screen = as_github_shows_it(COMMENTS[name].partition("<details>")[0])
+    screen = as_github_shows_it(comment_of(name).partition("<details>")[0])
     said = re.sub(r"<code>.*?</code>", "code", screen, flags=re.DOTALL) if name in HOSTILE_ONES else screen
     assert len(re.findall(r"\S*\w\S*", re.sub(r"<[^>]*>", " ", said))) <= 120
 

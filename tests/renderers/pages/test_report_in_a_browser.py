@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
+from tests.renderers.windows import window
 from tests.scenario_calls import CHECKS, make_page
 
 from rankgate.cli import main
@@ -43,21 +45,25 @@ class Seen:
     """A page, and what it did beside showing itself."""
 
     def __init__(self, browser: Browser, path: Path, *, bypass_csp: bool = False, **options: Any) -> None:
-        self.context = browser.new_context(bypass_csp=bypass_csp, **options)
-        self.page: Page = self.context.new_page()
+        self.page: Page = window(browser, bypass_csp=bypass_csp, **options)
         self.said: list[str] = []
         self.asked: list[str] = []
-        self.page.on("console", lambda message: self.said.append(message.text))
-        self.page.on("pageerror", lambda error: self.said.append(str(error)))
-        self.page.on("dialog", lambda dialog: self.said.append(dialog.message))
-        self.page.on("request", lambda request: self.asked.append(request.url))
+        self._listeners: dict[Any, Callable[[Any], None]] = {
+            "console": lambda message: self.said.append(message.text),
+            "pageerror": lambda error: self.said.append(str(error)),
+            "dialog": lambda dialog: self.said.append(dialog.message),
+            "request": lambda request: self.asked.append(request.url),
+        }
+        for event, listener in self._listeners.items():
+            self.page.on(event, listener)
         self.page.goto(path.as_uri())
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.context.close()
+        for event, listener in self._listeners.items():
+            self.page.remove_listener(event, listener)
 
 
 def axe(page: Page, node_modules: Path) -> list[str]:
