@@ -6,7 +6,7 @@ from pathlib import Path
 
 from opensearchpy import OpenSearch, helpers
 
-client = OpenSearch(os.environ["OPENSEARCH"])
+client = OpenSearch(os.environ["OPENSEARCH"], timeout=60)
 client.indices.delete(index="handbook", ignore_unavailable=True)
 client.indices.create(index="handbook", body=json.loads(Path("index.json").read_text()))
 passages = [json.loads(line) for line in Path("handbook.jsonl").read_text().splitlines()]
