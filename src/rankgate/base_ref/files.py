@@ -6,6 +6,7 @@ import hashlib
 import os
 import posixpath
 import re
+import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -31,19 +32,35 @@ PATIENCE = 900.0  # seconds to fetch one file from there
 _POINTER = re.compile(rb"version https://git-lfs\.github\.com/spec/v1\n(?:.+\n)*?oid sha256:([0-9a-f]{64})\nsize \d+\n")
 
 
+class Objects(msgspec.Struct):
+    """What was read of git, by sha: two commits have most of their files in common."""
+
+    folders: dict[str, list[Entry]] = {}  # by path from the folder
+    copies: dict[str, str] = {}
+
+
 class Tree:
     """The files of one commit, whose copies are made in a folder as they are asked for.
 
     `names` has for each copy the path as the user would type it. With `most` they may have so many bytes together, a
-    KiB more each, and pointers of Git LFS stay what they are.
+    KiB more each, and pointers of Git LFS stay what they are. Trees that share `objects` read each once.
     """
 
-    def __init__(self, repository: Repository, commit: Commit, folder: str, *, most: int | None = None) -> None:
+    def __init__(
+        self,
+        repository: Repository,
+        commit: Commit,
+        folder: str,
+        *,
+        most: int | None = None,
+        objects: Objects | None = None,
+    ) -> None:
         self.commit = commit
         self.names: dict[str, str] = {}
         self._repository = repository
         self._folder = folder
         self._left = most
+        self._objects = objects or Objects()
         self._folders: dict[str, dict[str, Entry]] = {}  # what is in each that was looked into, by path
 
     def copy(self, path: str) -> str | None:
@@ -64,7 +81,7 @@ class Tree:
             return copy
         Path(copy).mkdir(parents=True, exist_ok=True)
         self.names[copy] = shown_path(path)
-        for each in self._listed(entry.path).values():
+        for each in self._listed(entry).values():
             name = posixpath.basename(each.path)
             target = self._followed(each.path)
             if target is not None and target.kind != FOLDER:
@@ -114,7 +131,7 @@ class Tree:
         parts = path.split("/") if path else []
         entry = Entry("", FOLDER, "", "")
         for upto in range(1, len(parts) + 1):
-            found = self._listed(entry.path).get("/".join(parts[:upto])) if entry.kind == FOLDER else None
+            found = self._listed(entry).get("/".join(parts[:upto])) if entry.kind == FOLDER else None
             if found is None:
                 return None
             entry = found
@@ -131,12 +148,15 @@ class Tree:
                 return target
         return entry
 
-    def _listed(self, folder: str) -> dict[str, Entry]:
+    def _listed(self, folder: Entry) -> dict[str, Entry]:
         """What the commit has in a folder: one process lists all of it."""
-        if folder not in self._folders:
-            entries = self._repository.entries(self.commit.sha, folder and f"{folder}/")
-            self._folders[folder] = {entry.path: entry for entry in entries}
-        return self._folders[folder]
+        if folder.path not in self._folders:
+            sha, known = folder.sha or self.commit.sha, self._objects.folders
+            if sha not in known:
+                known[sha] = self._repository.entries(sha, "")
+            found = (replace(each, path=posixpath.join(folder.path, each.path)) for each in known[sha])
+            self._folders[folder.path] = {each.path: each for each in found}
+        return self._folders[folder.path]
 
     def _write(self, blob: Entry, copy: str, path: str) -> None:
         self.names[copy] = path
@@ -145,10 +165,14 @@ class Tree:
             if self._left < 0:
                 raise bad_input("is too large, with all other files that the criteria name", file=path)
         Path(copy).parent.mkdir(parents=True, exist_ok=True)
+        if blob.sha in self._objects.copies:
+            shutil.copyfile(self._objects.copies[blob.sha], copy)
+            return
         with Path(copy).open("wb") as file:
             self._repository.write(blob.sha, file)
         if self._left is None:
             fill_pointer(Path(copy), self._repository.root, self.name(path))
+        self._objects.copies[blob.sha] = copy
 
 
 class Trees(msgspec.Struct, frozen=True):
@@ -247,11 +271,11 @@ def trees_at(ref: str) -> Iterator[Trees]:
         what = "is the commit that is judged; name what it is to be merged into"
         raise GitError(f"{option('base')} {shown(ref)} {what}")
     with tempfile.TemporaryDirectory(prefix="rankgate-base-") as directory:
-        room = shown_path(directory)
+        room, objects = shown_path(directory), Objects()
         trees = Trees(
             repository=repository,
-            base=Tree(repository, base, f"{room}/base"),
-            head=Tree(repository, head, f"{room}/head"),
+            base=Tree(repository, base, f"{room}/base", objects=objects),
+            head=Tree(repository, head, f"{room}/head", objects=objects),
         )
         try:
             yield trees
