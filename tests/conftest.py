@@ -9,8 +9,9 @@ import os
 import re
 import shutil
 import signal
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import chdir, redirect_stdout
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -27,6 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TERMINAL = ("FORCE_COLOR", "CLICOLOR_FORCE", "COLUMNS")
 JOB = ("GITHUB_", "GH_", "RUNNER_", "RANKGATE_")
 HOOK = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")  # with which git would write into the repository itself
+PATIENCE = 300_000  # ms for a browser, however busy the machine is
 TOKEN = re.compile(r"gh[a-z]_[A-Za-z0-9]{10,}")  # as GitHub issues them
 
 
@@ -47,10 +49,12 @@ VERSIONS = (
     "tests/test_scenarios.py",
 )
 
-SLOWEST = {
-    *(f"test_{name}.py" for name in ("two_commands", "demo", "init", "per_query", "recipes", "rehearsal")),
-    *(f"test_{name}.py" for name in ("install_action", "comment_picture", "recording_objects", "first_run")),
-}
+# The slowest first.
+SLOWEST = [
+    *(f"test_{name}.py" for name in ("per_query", "typed_pages", "rehearsal", "site", "recipes", "install_action")),
+    *(f"test_{name}.py" for name in ("two_commands", "demo", "report_in_a_browser", "questions_in_a_browser", "init")),
+    *(f"test_{name}.py" for name in ("first_run", "recording_objects", "comment_picture")),
+]
 
 # Nothing depends on how busy the machine is: no example has a deadline, and none is too slow to be made.
 settings.register_profile(
@@ -102,15 +106,28 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.full)
         if of_versions(item.path):
             item.add_marker(pytest.mark.versions)
-    items.sort(key=lambda item: item.path.name not in SLOWEST)  # else the other workers wait for them at the end
-    if config.getoption("--all"):
-        return
     named = {str(Path(word.partition("::")[0]).resolve()) for word in config.args}
     left_out = [item for item in items if item.get_closest_marker("full") and str(item.path) not in named]
-    if left_out:
+    if left_out and not config.getoption("--all"):
         config.hook.pytest_deselected(items=left_out)
         kept = set(items).difference(left_out)
         items[:] = [item for item in items if item in kept]
+    items[:] = dealt(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+
+
+def dealt(items: Sequence[pytest.Item], workers: int) -> list[pytest.Item]:
+    """The order in which each worker's share, as many in a row as any other's, begins with some of the slowest files.
+
+    Else one worker has all of them, or the others wait for them at the end.
+    """
+    slow = {name: [item for item in items if item.path.name == name] for name in SLOWEST}
+    others = iter([item for item in items if item.path.name not in slow])
+    order: list[pytest.Item] = []
+    for worker in range(workers):
+        share = (len(items) - len(order)) // (workers - worker)
+        first = [item for name in SLOWEST[worker::workers] for item in slow[name]]
+        order += [*first, *islice(others, max(0, share - len(first)))]
+    return [*order, *others]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -119,6 +136,17 @@ def nothing_waits_for_the_disk() -> Generator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda descriptor: None)
         patch.setenv("GIT_TEST_FSYNC", "0")
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def git_without_maintenance() -> Generator[None]:
+    """A commit starts no maintenance, which takes as long as the commit, and no repository has samples of hooks."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GIT_TEMPLATE_DIR", "")
+        patch.setenv("GIT_CONFIG_COUNT", "1")
+        patch.setenv("GIT_CONFIG_KEY_0", "maintenance.auto")
+        patch.setenv("GIT_CONFIG_VALUE_0", "false")
         yield
 
 
@@ -202,8 +230,9 @@ def browser() -> str:
 @pytest.fixture(scope="module")
 def chromium(browser: str) -> Generator[Browser]:
     """That browser, opened once for a file."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
         yield opened

@@ -14,8 +14,13 @@ def git(*arguments: str, at: Path | None = None) -> str:
     return found.stdout.strip()
 
 
-def commit(at: Path | None = None) -> str:
-    """Commit everything that git does not ignore; the sha."""
+def commit(at: Path | None = None) -> None:
+    """Commit everything that git does not ignore."""
     git("add", "--all", at=at)
     git("commit", "--quiet", "--allow-empty", "--message", "change", at=at)
+
+
+def sha_of_commit(at: Path | None = None) -> str:
+    """Commit the same; the sha."""
+    commit(at)
     return git("rev-parse", "HEAD", at=at)

@@ -53,7 +53,7 @@ from tests.base_ref.story import (
     write_run,
 )
 from tests.base_ref.story import repository as repository  # noqa: PLC0414 -- the fixture
-from tests.repositories import commit, git
+from tests.repositories import commit, git, sha_of_commit
 
 from rankgate.base_ref.pull_request import against_base
 from rankgate.baselines.directory import directory_store
@@ -1085,9 +1085,9 @@ def test_a_base_that_judges_otherwise_than_the_tip_of_its_branch_is_stale(
     base = git("rev-parse", "main")
     git("switch", "--quiet", "main")
     write("notes.txt", "what does not judge")()
-    harmless = commit()
+    harmless = sha_of_commit()
     write(name, text)()
-    tip = commit()
+    tip = sha_of_commit()
     git("switch", "--quiet", "pull")
     assert check(Inputs(date="2026-01-31", base=base, pull=PullInputs(tip=harmless))).verdict is PASS
     with pytest.raises(RankgateError, match=f"the merge commit is stale: the base branch has another {name} now; push"):

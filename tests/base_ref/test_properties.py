@@ -37,7 +37,7 @@ from tests.base_ref.story import repository as repository  # noqa: PLC0414 -- th
 from tests.base_ref.test_attacks import ATTACKS, plain
 from tests.base_ref.test_legitimate import LEGITIMATE
 from tests.children import Forking
-from tests.repositories import commit, git
+from tests.repositories import commit, git, sha_of_commit
 from tests.rows import each_row
 
 from rankgate.base_ref.worst import worst_of
@@ -211,7 +211,7 @@ def test_nothing_of_the_temporary_directory_shows(
     replace_in("gold.yaml", "doc-q1", "doc-x")
     replace_in("ship-criteria.yaml", "threshold: 0.85", "threshold: 0.8")
     git("rm", "-r", "--quiet", "baseline")
-    sha = commit()
+    sha = sha_of_commit()
     git("worktree", "add", "--quiet", "--detach", str(tmp_path / "tree"), sha)
     write_run(tmp_path / "tree" / "run.jsonl", lost=HARD)
     monkeypatch.chdir(tmp_path / "tree")

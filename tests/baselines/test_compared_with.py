@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.repositories import commit, git
+from tests.repositories import commit, git, sha_of_commit
 
 from rankgate.cli import main
 from rankgate.cli.action import main as action
@@ -40,7 +40,7 @@ def four_commits() -> list[str]:
     shas = []
     for day, found in enumerate(("10", "", "5", ""), start=1):
         Path("step").write_text(str(day))
-        shas.append(commit())
+        shas.append(sha_of_commit())
         git("push", "--quiet", "origin", "HEAD:main")
         if found:
             words = ["--baseline", STORE, "--run", f"run-{found}.jsonl", "--date", f"2026-01-0{day}", "--reason", "ok"]

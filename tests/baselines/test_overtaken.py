@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.repositories import commit, git
+from tests.repositories import git, sha_of_commit
 
 from rankgate.baselines.memory import Memory
 from rankgate.baselines.packing import pack, recorded
@@ -40,7 +40,7 @@ class Team:
         """One more commit on main."""
         self.enter(self.place / "team")
         Path("step").write_text(str(len(self.commits)))
-        self.commits.append(commit())
+        self.commits.append(sha_of_commit())
         git("push", "--quiet", *options, "origin", "HEAD:main")
         return self.commits[-1]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.baselines.accepting import newest, run_of
-from tests.repositories import commit, git
+from tests.repositories import commit, git, sha_of_commit
 
 from rankgate.cli import main
 
@@ -241,7 +241,7 @@ def test_under_green_a_first_run_that_warns_of_more_than_a_missing_baseline_take
 
 def test_a_slow_job_of_an_older_commit_does_not_set_the_baseline_back(capsys: Capture) -> None:
     Path("ship-criteria.yaml").write_text(f"{CRITERIA}baseline: {{accept: green}}\n", encoding="utf-8")
-    older = commit()
+    older = sha_of_commit()
     commit()
     assert baseline("record", "--run", "run-10.jsonl") == 0
     assert baseline("record", "--run", "run-9.jsonl", "--commit", older) == 0

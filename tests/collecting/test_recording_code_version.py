@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.repositories import commit, git
+from tests.repositories import git, sha_of_commit
 
 from rankgate.cli import main
 from rankgate.collecting.code_state import code_state
@@ -30,7 +30,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     Path("search.py").write_text(APP)
     Path("run.jsonl").write_text("{}\n")
     git("init", "--quiet")
-    return commit()[:12]
+    return sha_of_commit()[:12]
 
 
 def test_the_commit(repository: str) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.repositories import commit, git
+from tests.repositories import commit, git, sha_of_commit
 
 from rankgate.base_ref.files import Tree, trees_at
 from rankgate.errors import RankgateError
@@ -251,7 +251,7 @@ def test_links_are_followed_within_the_tree(repository: Path) -> None:
 @pytest.mark.parametrize("aim", ["../../outside.yaml", "/etc/hostname", "..", "circle.yaml"])
 def test_links_that_lead_out_are_refused(repository: Path, aim: str) -> None:
     Path("circle.yaml").symlink_to(aim)
-    sha = commit()
+    sha = sha_of_commit()
     with pytest.raises(RankgateError) as caught:
         read_at("main", "circle.yaml")
     assert str(caught.value) == (
@@ -266,7 +266,7 @@ def test_submodules_are_refused(repository: Path, tmp_path: Path) -> None:
     (other / "gold.yaml").write_text("inner\n")
     commit(other)
     git("submodule", "--quiet", "add", str(other), "sub")
-    sha = commit()
+    sha = sha_of_commit()
     with pytest.raises(RankgateError) as caught:
         read_at("main", "sub/gold.yaml")
     assert str(caught.value) == (
@@ -296,7 +296,7 @@ POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{DIGEST}\nsiz
 def test_a_pointer_of_lfs_without_git_lfs(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake(tmp_path / "bin", "git-lfs", "exit 1", monkeypatch)
     Path("gold.yaml").write_text(POINTER)
-    sha = commit()
+    sha = sha_of_commit()
     with pytest.raises(RankgateError) as caught:
         read_at("main", "gold.yaml")
     assert str(caught.value) == (

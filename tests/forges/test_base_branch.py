@@ -11,7 +11,7 @@ import pytest
 from tests.baselines.test_git_token import OTHER, TOKEN, GitServer, header
 from tests.baselines.test_git_token import certificate as certificate  # noqa: PLC0414 -- a fixture
 from tests.baselines.test_git_token import server as server  # noqa: PLC0414 -- a fixture
-from tests.repositories import commit, git
+from tests.repositories import git, sha_of_commit
 
 from rankgate.errors import RankgateError
 from rankgate.forges.base_branch import at_merge, at_tip
@@ -37,7 +37,7 @@ class Hosted:
     def push(self, branch: str, *, force: bool = False) -> str:
         """One more commit on what people have checked out, pushed to a branch."""
         (self.people / branch).write_text(str(len(list(self.people.iterdir()))))
-        made = commit(self.people)
+        made = sha_of_commit(self.people)
         git("push", "--quiet", *(["--force"] if force else []), "origin", f"HEAD:refs/heads/{branch}", at=self.people)
         return made
 
@@ -207,7 +207,7 @@ def test_the_fetch_has_the_jobs_token_in_no_argument_and_no_file(
     bare = server.root / "acme" / "rag.git"
     source = tmp_path / "source"
     git("init", "--quiet", str(source))
-    tip = commit(source)
+    tip = sha_of_commit(source)
     git("push", "--quiet", str(bare), "HEAD:refs/heads/main", at=source)
     (tmp_path / "bin").mkdir()
     script = f'#!/bin/sh\necho "$@" >> "{tmp_path}/seen"\nexec {shutil.which("git")} "$@"\n'
