@@ -34,7 +34,7 @@ def test_on_a_clean_clone_they_work_and_a_second_time_have_nothing_to_set_up(tmp
     (clone / "pyproject.toml").write_text(project, encoding="utf-8")
 
     demo = in_the_clone(clone, "scripts/demo")
-    tests = in_the_clone(clone, "scripts/test", "-q", "tests/metrics/test_tags.py")
+    tests = in_the_clone(clone, "scripts/test", "-q", "-n1", "tests/metrics/test_tags.py")
     again = in_the_clone(clone, "scripts/test", "--version")
     less = in_the_clone(clone, "bash", "-c", 'source scripts/venv.sh && ensure_venv "$PWD"')  # as scripts/demo does
 
