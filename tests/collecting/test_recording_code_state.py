@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -40,27 +42,36 @@ def criteria(**retriever: Any) -> None:
     Path("ship-criteria.yaml").write_text(json.dumps({"gates": gates, "inputs": inputs, "retriever": retriever}))
 
 
-@pytest.fixture(autouse=True)
-def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository with a function, a program of a service beside another one, and everything committed."""
+    folder = tmp_path_factory.mktemp("made")
+    with chdir(folder):
+        for service in ("services/search", "services/billing"):
+            Path(service).mkdir(parents=True)
+        Path("search.py").write_text(APP)
+        Path("lib.py").write_text(LIB)
+        Path("services/search/ask.py").write_text(PROGRAM)
+        Path("services/billing/pay.py").write_text("PRICE = 1\n")
+        Path("README.md").write_text("A search.\n")
+        Path(".gitignore").write_text("run.jsonl*\n__pycache__/\n")
+        sample = {"id": "q1", "input": {"question": "Where?"}, "expected_output": ["d1"]}
+        Path("gold.jsonl").write_text(json.dumps(sample) + "\n")
+        criteria(**FUNCTION)
+        git("init", "--quiet")
+        commit("one")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _project(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A copy of it."""
     monkeypatch.delenv("GITHUB_REF_NAME", raising=False)
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    for folder in ("services/search", "services/billing"):
-        Path(folder).mkdir(parents=True)
-    Path("search.py").write_text(APP)
-    Path("lib.py").write_text(LIB)
-    Path("services/search/ask.py").write_text(PROGRAM)
-    Path("services/billing/pay.py").write_text("PRICE = 1\n")
-    Path("README.md").write_text("A search.\n")
-    Path(".gitignore").write_text("run.jsonl*\n__pycache__/\n")
-    sample = {"id": "q1", "input": {"question": "Where?"}, "expected_output": ["d1"]}
-    Path("gold.jsonl").write_text(json.dumps(sample) + "\n")
-    criteria(**FUNCTION)
-    git("init", "--quiet")
-    commit("one")
     yield
     for name in ("search", "lib"):
         sys.modules.pop(name, None)

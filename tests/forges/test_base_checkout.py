@@ -45,7 +45,7 @@ def test_the_process_gets_what_its_interpreter_needs_to_start_and_neither_token_
     clone = tmp_path / "clone"
     clone.mkdir()
     repositories.git("init", "--quiet", at=clone)
-    base = repositories.commit(clone)
+    base = repositories.sha_of_commit(clone)
     needed = {name: f"/nowhere/{name}" for name in LOADER}
     kept = needed | {"LANG": "C", "HOME": str(tmp_path)}
     secret = {"GITHUB_TOKEN": "t", "RANKGATE_TOKEN": "t", "GITHUB_EVENT_PATH": "e", "PYTHONPATH": "p"}
@@ -81,7 +81,12 @@ def base_with(baseline: str) -> Pull:
     Path(".gitignore").write_text("*.jsonl\n")
     Path("run.jsonl").write_bytes(run(10))
     return Pull(
-        number=1, head_sha="a" * 40, base_ref="main", base_sha=repositories.commit(), head_repository=2, from_fork=True
+        number=1,
+        head_sha="a" * 40,
+        base_ref="main",
+        base_sha=repositories.sha_of_commit(),
+        head_repository=2,
+        from_fork=True,
     )
 
 
@@ -166,7 +171,12 @@ def test_a_link_of_the_base_shows_this_process_nothing(clone: None, tmp_path: Pa
     else:
         linked_folder(tmp_path)
     pull = Pull(
-        number=1, head_sha="a" * 40, base_ref="main", base_sha=repositories.commit(), head_repository=2, from_fork=True
+        number=1,
+        head_sha="a" * 40,
+        base_ref="main",
+        base_sha=repositories.sha_of_commit(),
+        head_repository=2,
+        from_fork=True,
     )
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("RANKGATE_TOKEN", TOKEN)
@@ -186,7 +196,12 @@ def test_nor_does_a_gold_set_of_the_base_show_what_lies_on_this_machine(clone: N
         aim = "secret.yaml"
     Path("ship-criteria.yaml").write_text(PLAIN.replace("gold.yaml", aim))
     pull = Pull(
-        number=1, head_sha="a" * 40, base_ref="main", base_sha=repositories.commit(), head_repository=2, from_fork=True
+        number=1,
+        head_sha="a" * 40,
+        base_ref="main",
+        base_sha=repositories.sha_of_commit(),
+        head_repository=2,
+        from_fork=True,
     )
     with pytest.raises(RankgateError, match="leads out of the repository"):
         BaseCheckout(repository=Path.cwd(), date="2026-01-31").judge(pull, run(5))
@@ -218,7 +233,7 @@ def judging(clone: None, tmp_path: Path) -> Path:
 
 def pushed() -> Pull:
     """A pull request of what is in the current directory; its branch is gone, as after a merge."""
-    head = repositories.commit()
+    head = repositories.sha_of_commit()
     repositories.git("push", "--quiet", "origin", f"{head}:refs/pull/1/head")
     return Pull(number=1, head_sha=head, base_ref="main", base_sha="b" * 40, head_repository=1, from_fork=False)
 
@@ -328,7 +343,12 @@ def test_what_is_judged_is_the_commit_the_gate_at_both_sides_and_the_run(judging
 def test_what_a_jobs_own_checkout_judges_is_told_by_its_run_its_scores_and_its_gold_set(clone: None) -> None:
     base_with("baseline")
     pull = Pull(
-        number=1, head_sha="a" * 40, base_ref="main", base_sha=repositories.commit(), head_repository=1, from_fork=False
+        number=1,
+        head_sha="a" * 40,
+        base_ref="main",
+        base_sha=repositories.sha_of_commit(),
+        head_repository=1,
+        from_fork=False,
     )
     at_base, told = BaseCheckout(repository=Path.cwd(), date="2026-01-31"), list[tuple[str, ...]]()
     for file, content in (("notes.txt", b""), ("run.jsonl", run(9)), ("other.jsonl", run(8)), ("gold.yaml", b"- {}")):
@@ -525,9 +545,9 @@ def test_what_the_workflow_names_may_lie_anywhere_and_nothing_of_an_artifact_is_
 def test_a_group_of_the_merge_queue_is_judged_onto_one_that_only_the_queue_has(judging: Path) -> None:
     """The second in the queue is merged onto the first one's commit, which no branch of the clone has."""
     other_labels()
-    first = repositories.commit()
+    first = repositories.sha_of_commit()
     Path("notes.txt").write_text("the second")
-    second = repositories.commit()
+    second = repositories.sha_of_commit()
     repositories.git("push", "--quiet", "origin", f"{second}:refs/heads/gh-readonly-queue/main/pr-2-{first}")
     group = Pull(number=0, head_sha=second, base_ref="main", base_sha=first, head_repository=1, from_fork=False)
     at_base = BaseCheckout(repository=judging, date="2026-01-31")
@@ -548,7 +568,7 @@ def test_traffic_of_a_fork_is_compared_where_the_base_has_its_questions(committe
     Path("ship-criteria.yaml").write_text(text)
     accept("baseline")
     Path(".gitignore").write_text(f"*.jsonl\n!baseline/*{'' if committed else chr(10) + 'traffic.json'}\n")
-    base = repositories.commit()
+    base = repositories.sha_of_commit()
     pull = Pull(number=1, head_sha="a" * 40, base_ref="main", base_sha=base, head_repository=2, from_fork=True)
     at_base = BaseCheckout(repository=Path.cwd(), date="2026-01-31")
     report = at_base.judge(pull, run(10) + json.dumps({**asked, "retrieved": ["y"]}).encode())
@@ -556,5 +576,5 @@ def test_traffic_of_a_fork_is_compared_where_the_base_has_its_questions(committe
     assert ("the questions of `inputs.traffic` are not here" in str(report.remarks.notes).casefold()) is not committed
     assert (report.measured.traffic is not None and report.measured.traffic.changed == 1) is committed
     Path("l.csv").write_text("query_id,document,relevant\nt1,x,1\n")
-    labelled = replace(pull, base_sha=repositories.commit())
+    labelled = replace(pull, base_sha=repositories.sha_of_commit())
     assert at_base.subject(labelled, None, b"") != at_base.subject(pull, None, b""), "a label is bound to them"

@@ -181,7 +181,7 @@ def test_a_writers_pull_request_is_judged_by_the_bases_judge_within_its_whole_bu
     repositories.git("switch", "--quiet", "--create", "change")
     with judging(lambda *_: 1) as evil:
         Path("ship-criteria.yaml").write_text(TEXT.format(evil.address, 1000, "trusted"))
-        head = repositories.commit()
+        head = repositories.sha_of_commit()
         repositories.git("switch", "--quiet", "main")
         pull = replace(fork(), head_sha=head, from_fork=False)
         report = report_on(pull, run(wrong=3), tmp_path, own=True)

@@ -174,6 +174,8 @@ def why_not_resumed(partial: str, state: str | None) -> str | None:
     A pull request can bring such a file, which would answer in place of the retriever. `state` is the digest of the
     code that lies here. Where there is no repository no commit can have it.
     """
+    if not os.path.lexists(partial):
+        return None  # and git is not asked
     folder = os.path.dirname(partial) or "."  # noqa: PTH120 -- as it is typed
     try:
         if state is None and _repository(".") is not None:
@@ -196,10 +198,10 @@ def _repository(folder: str) -> Repository | None:
     return repository if repository.has("HEAD") else None
 
 
-def root_here() -> str | None:
-    """The root of the repository around the current directory, if there is one."""
+def repository_here() -> Repository | None:
+    """The repository around the current directory, if there is one."""
     try:
-        return repository_around(".").root
+        return repository_around(".")
     except GitError:
         return None
 
@@ -230,14 +232,13 @@ def stated_in(about: Mapping[str, Any]) -> Recording | None:
         return None
 
 
-def other_code(recording: Recording, present: Present) -> OtherCode | None:
-    """Why a run is not of the code that lies here; None where it is, or where nobody can tell.
+def other_code(recording: Recording, present: Present, repository: Repository) -> OtherCode | None:
+    """Why a run is not of the code that lies in a repository; None where it is, or where nobody can tell.
 
     It is compared where its commit is HEAD, lies before it, or was the tip of this branch (before an amend or a
     rebase).
     """
     try:
-        repository = repository_around(".")
         if not _is_ours(repository, recording.commit):
             return None
         paths = _changed(repository, recording, present.files)
@@ -247,9 +248,10 @@ def other_code(recording: Recording, present: Present) -> OtherCode | None:
         paths.append(present.criteria)
     if paths:
         return OtherCode(commit=recording.commit, path=paths[0], more=len(paths) - 1)
-    here = os.environ.get("GITHUB_REF_NAME") or repository.branch()
-    if recording == present.accepted and present.branch and here and present.branch != here:
-        return OtherCode(commit=recording.commit, same_as_accepted=True)
+    if recording == present.accepted and present.branch:
+        here = os.environ.get("GITHUB_REF_NAME") or repository.branch()
+        if here and present.branch != here:
+            return OtherCode(commit=recording.commit, same_as_accepted=True)
     return None
 
 

@@ -39,11 +39,11 @@ def code_of(
     """Why a run is not of the code that lies here, by what it and the accepted run, of a branch, say of themselves."""
     if RECORDING not in run:
         return None
-    from rankgate.collecting.code_state import Present, other_code, root_here, stated_in  # noqa: PLC0415 -- git is paid for only here
+    from rankgate.collecting.code_state import Present, other_code, repository_here, stated_in  # noqa: PLC0415 -- git is paid for only here
 
     recording = stated_in(run)
-    root = root_here()
-    if recording is None or root is None:
+    repository = repository_here()
+    if recording is None or repository is None:
         return None
     file = inputs.run or criteria.inputs.run
     path = file.path if file else ""
@@ -51,13 +51,13 @@ def code_of(
     retriever = criteria.retriever
     patterns = retriever.files if retriever else ()
     present = Present(
-        files=code_files(criteria, gold, path, root, patterns),
+        files=code_files(criteria, gold, path, repository.root, patterns),
         retriever=retriever.digest if retriever else None,
         criteria=criteria.name,
         accepted=stated_in(accepted),
         branch=branch,
     )
-    return other_code(recording, present)
+    return other_code(recording, present, repository)
 
 
 def _without_recording(source: S) -> S:
