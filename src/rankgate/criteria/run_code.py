@@ -49,9 +49,8 @@ def code_of(
     path = file.path if file else ""
     gold = inputs.gold.path if inputs.gold else None
     retriever = criteria.retriever
-    patterns = retriever.files if retriever else ()
     present = Present(
-        files=code_files(criteria, gold, path, repository.root, patterns),
+        files=code_files(criteria, gold, path, repository.root, retriever.files if retriever else ()),
         retriever=retriever.digest if retriever else None,
         criteria=criteria.name,
         accepted=stated_in(accepted),
