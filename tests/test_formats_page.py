@@ -7,7 +7,7 @@ from typing import Any
 import rankgate
 from rankgate.collecting.pool_files import read_labels
 from rankgate.metrics.registry import families
-from rankgate.metrics.scoring import STATED, states
+from rankgate.metrics.stated import STATED, states
 from rankgate.model.values import RunField
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.formats import read_gold, read_run

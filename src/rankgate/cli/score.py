@@ -27,9 +27,8 @@ from rankgate.metrics.evaluation import in_numbers
 from rankgate.metrics.plan import require_fields, require_gold_queries
 from rankgate.metrics.scored_baseline import Compared
 from rankgate.metrics.scored_run import scored
-from rankgate.metrics.scoring import valid_on
 from rankgate.model.scores import Scores
-from rankgate.model.values import Gold, Ranking, RunField
+from rankgate.model.values import Details, Gold, Item, Ranking, RunField
 from rankgate.model.wording import count_text, interval_text, value_text
 from rankgate.readers.base import through
 from rankgate.renderers.blocks import Block, Table
@@ -107,11 +106,28 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _valid_on(ranking: Ranking, day: str, known: Mapping[str, str | None] | None = None) -> Ranking:
+    """The ranking, with its other lists, without items of a version later than the day; those of no version stay.
+
+    An item of another list that states no version has that of the same id in the first list, as `known`.
+    """
+    details = ranking.details or Details()
+    items = [Item()] * len(ranking.ids) if details.items is None else details.items
+    own = {doc: item.version for doc, item in zip(ranking.ids, items, strict=True)}
+    versions = [own[doc] or (known or {}).get(doc) for doc in ranking.ids]
+    kept = [at for at, version in enumerate(versions) if version is None or version <= day]
+    changed: dict[str, Any] = {} if details.items is None else {"items": [items[at] for at in kept]}
+    changed |= {"raw": _valid_on(details.raw, day, own)} if details.raw else {}
+    changed |= {"rewrites": [_valid_on(each, day, own) for each in details.rewrites]} if details.rewrites else {}
+    left = replace(details, **changed) if ranking.details else None
+    return replace(ranking, ids=[ranking.ids[at] for at in kept], details=left)
+
+
 def _dated(gold: Gold, seen: dict[str, AsOf], rankings: Iterable[Ranking]) -> Iterator[Ranking]:
     """The rankings as they are; `seen` gets those of questions that state a day."""
     for ranking in rankings:
         if (sample := gold.samples.get(ranking.query_id)) and sample.as_of:
-            kept = valid_on(ranking, sample.as_of)
+            kept = _valid_on(ranking, sample.as_of)
             items = (ranking.details and ranking.details.items) or ()
             undated = sum(item.version is None for item in items)
             seen[ranking.query_id] = AsOf(kept, len(ranking.ids) - len(kept.ids), undated)

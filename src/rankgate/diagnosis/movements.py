@@ -82,11 +82,11 @@ def most_telling(moved: Sequence[Movement], most: int = MAX_LISTED) -> list[Move
 
 def document_moves(sample: Sample, old: RankSummary | None, new: RankSummary | None) -> list[Expected]:
     """The relevant documents of a question, where they were and are."""
-    docs = sample.relevant()
-    before = old.ranks if old else [None] * len(docs)
-    after = new.ranks if new else [None] * len(docs)
-    moves = zip(docs, before, after, strict=True)
-    return [Expected(id=doc, gain=sample.gains[doc], before=was, after=now) for doc, was, now in moves]
+    relevant = [(doc, gain) for doc, gain in sample.gains.items() if gain > 0]
+    before = old.ranks if old else [None] * len(relevant)
+    after = new.ranks if new else [None] * len(relevant)
+    moves = zip(relevant, before, after, strict=True)
+    return [Expected(id=doc, gain=gain, before=was, after=now) for (doc, gain), was, now in moves]
 
 
 def severity(documents: Sequence[Expected], k: int, *, no_result: bool, failing: bool) -> tuple[int, bool, int]:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from rankgate.metrics.texts import folded, standing, stands_in, unescaped
-from rankgate.model.scores import Placed, Stretch, Unfit
+from rankgate.model.scores import MatchedQuery, Placed, Stretch, Unfit
 from rankgate.model.values import TOLERANCE, Item, Span
 
 LEAST = 12  # signs: what is shorter may stand in another text by chance, so it counts as whole words alone
@@ -238,3 +238,14 @@ def plain(text: str) -> str:
     if "\\" in text or "&" in text:
         text = html.unescape(unescaped(text))
     return text.translate(_PLAIN)
+
+
+def in_doubt(query: MatchedQuery) -> Unfit | None:
+    """Why nobody can say of a relevant passage how much of it any list of the query has; None where that is known."""
+    gains = query.sample.gains if query.sample else {}
+    for each in (query, query.raw, *query.rewrites):
+        passages = each.placed.unfit if each and each.placed else {}
+        doubts = (doubt for name, doubt in passages.items() if gains.get(name, 0) > 0)
+        if doubt := (each.unfit if each else None) or next(doubts, None):
+            return doubt
+    return None

@@ -15,11 +15,12 @@ from rankgate.errors import bad_input, shown
 from rankgate.metrics.base import Metric, Together, needs_of, sees_below
 from rankgate.metrics.matching import By, match
 from rankgate.metrics.plan import Plan, require_kind
-from rankgate.model.scores import KeptQueries, MatchedQuery, RankSummary, Scores, StageTimes, Unfit
-from rankgate.model.values import LINE_KEYS, Details, Gold, Item, Ranking, RunField, Sample
+from rankgate.model.scores import KeptQueries, MatchedQuery, RankSummaries, RankSummary, Rows, Scores, StageTimes, Unfit
+from rankgate.model.values import LINE_KEYS, Details, Gold, Ranking, RunField, Sample
 
 if TYPE_CHECKING:
     from rankgate.metrics.changed_lists import ListDigests
+    from rankgate.metrics.stated import StatedFields
 
 
 def score(gold: Gold, rankings: Iterable[Ranking], plan: Plan) -> Scores:
@@ -33,23 +34,6 @@ def score(gold: Gold, rankings: Iterable[Ranking], plan: Plan) -> Scores:
     return total(gold, plan, tally)
 
 
-def valid_on(ranking: Ranking, day: str, known: Mapping[str, str | None] | None = None) -> Ranking:
-    """The ranking, with its other lists, without items of a version later than the day; those of no version stay.
-
-    An item of another list that states no version has that of the same id in the first list, as `known`.
-    """
-    details = ranking.details or Details()
-    items = [Item()] * len(ranking.ids) if details.items is None else details.items
-    own = {doc: item.version for doc, item in zip(ranking.ids, items, strict=True)}
-    versions = [own[doc] or (known or {}).get(doc) for doc in ranking.ids]
-    kept = [at for at, version in enumerate(versions) if version is None or version <= day]
-    changed: dict[str, Any] = {} if details.items is None else {"items": [items[at] for at in kept]}
-    changed |= {"raw": valid_on(details.raw, day, own)} if details.raw else {}
-    changed |= {"rewrites": [valid_on(each, day, own) for each in details.rewrites]} if details.rewrites else {}
-    left = msgspec.structs.replace(details, **changed) if ranking.details else None
-    return msgspec.structs.replace(ranking, ids=[ranking.ids[at] for at in kept], details=left)
-
-
 class Tally:
     """The scores of a run as they come in: one column a metric, one row a gold query.
 
@@ -61,20 +45,20 @@ class Tally:
         self.plan = plan
         self.needs = plan.needs
         self.match = partial(match, depth=plan.depth, default_k=plan.default_k, how=plan.how, needs=self.needs)
-        self.rows = {query_id: row for row, query_id in enumerate(gold.samples)}
-        self.columns: list[list[float | None]] = [[None] * len(self.rows) for _ in plan.metrics]
-        self.beside: list[list[float | None]] = [[None] * len(self.rows) for _ in plan.beside]
+        self.rows = Rows(tuple(gold.samples))
+        queries = len(gold.samples)
+        self.columns: list[list[float | None]] = [[None] * queries for _ in plan.metrics]
+        self.beside: list[list[float | None]] = [[None] * queries for _ in plan.beside]
         self.together = Together([*plan.metrics, *plan.beside])
         judged = any(sample.judge_gains for sample in gold.samples.values())
-        self.with_judge: list[list[float | None]] = [[None] * len(self.rows) for _ in plan.metrics] if judged else []
+        self.with_judge: list[list[float | None]] = [[None] * queries for _ in plan.metrics] if judged else []
         self.deep = [metric for metric in plan.metrics if plan.depth is not None and sees_below(metric)]
         self.below: dict[int, list[float | None]] = {}  # their values by row, of lists that are cut here
-        self.lists = _digests(plan, len(self.rows)) if plan.compared else None
-        self.note_lists = self.lists.add if self.lists else _note_nothing
-        self.seen = bytearray(len(self.rows))
+        self.lists = _digests(plan, queries) if plan.compared else None
+        self.seen = bytearray(queries)
         self.again = False
         self.matched: dict[str, MatchedQuery] = {}
-        self.rank_summaries: dict[str, RankSummary] = {}
+        self.rank_summaries: list[RankSummary | None] = [None] * queries
         self.stage_times: dict[str, StageTimes] = defaultdict(StageTimes)
         self.keep_queries = bool(plan.also or plan.needs - {RunField.LATENCY})
         by_metrics = needs_of(plan.metrics) | plan.how.needs
@@ -83,8 +67,7 @@ class Tally:
         self.alike: dict[Any, Any] = {}  # most queries have their hits where an earlier one had them
         self.unknown_queries: list[str] = []
         self.duplicates = self.cut = 0
-        self.unstated: dict[RunField, str] = {}  # what no ranking has stated so far, and the first that could have
-        self.stated: set[RunField] = set()
+        self.stated = _stated(self.needs) if self.needs else None
         self.unfit: dict[str, Unfit] = {}
         of_lines = [(metric, metric.needs & LINE_KEYS.keys()) for metric in plan.metrics]
         self.of_lines = [
@@ -98,10 +81,9 @@ class Tally:
     def add(self, rankings: Iterable[Ranking]) -> None:
         """Score these rankings."""
         plan, samples, rows, seen = self.plan, self.gold.samples, self.rows, self.seen
-        depth, needs = plan.depth, self.needs
+        depth, lists = plan.depth, self.lists
         columns, values = [*self.columns, *self.beside], self.together.values
         by_span = plan.how.by is By.SPAN
-        required = [need for need in STATED if need in needs]
         for ranking in rankings:
             query_id = ranking.query_id
             sample = samples.get(query_id)
@@ -112,23 +94,22 @@ class Tally:
             row = rows[query_id]
             if depth is not None:
                 self._note_cut(row, sample, ranking, depth)
-            before = plan.baseline_ids.get(query_id) if plan.baseline_ids else None
+            before = plan.baseline_ids.get(query_id)
             query = self.match(sample, ranking, baseline_ids=before)
             self.again |= bool(seen[row])
             seen[row] = 1
-            self.note_lists(row, sample, ranking)
             for column, value in zip(columns, values(query), strict=True):
                 column[row] = value
-            if by_span and (doubt := in_doubt(query)):
-                self._note_doubt(query_id, row, doubt, before)
+            if by_span:
+                self._note_doubt(query, row, before)
             if self.with_judge:
                 self._add_judged(row, sample, ranking, before)
-            for metric, keys in self.of_lines:
-                self._note(metric, keys, query)
+            if self.stated or self.of_lines:
+                self._note_line(query, ranking)
             if plan.keep_matched:
                 self._keep(query, sample, row)
-            if len(self.stated) < len(required):
-                self._listen(ranking, required)
+            if lists:
+                lists.add(row, sample, ranking)
 
     def _keep(self, query: MatchedQuery, sample: Sample, row: int) -> None:
         first_ranks, share = dict(zip(query.found, query.hits, strict=True)), self.alike.setdefault
@@ -136,7 +117,7 @@ class Tally:
             [first_ranks[doc][0] if doc in first_ranks else None for doc, gain in sample.gains.items() if gain > 0]
         )
         summary = RankSummary(ranks, query.retrieved, query.k, tuple([rank for rank, _ in query.repeats]))
-        self.rank_summaries[sample.query_id] = share(summary, summary)
+        self.rank_summaries[row] = share(summary, summary)
         if query.details and query.details.latency_ms:
             for stage, time in query.details.latency_ms.items():
                 if time is not None:
@@ -168,6 +149,12 @@ class Tally:
         for judged, metric in zip(self.with_judge, self.plan.metrics, strict=True):
             judged[row] = metric.per_query(query)
 
+    def _note_line(self, query: MatchedQuery, ranking: Ranking) -> None:
+        if self.stated:
+            self.stated.add(ranking)
+        for metric, keys in self.of_lines:
+            self._note(metric, keys, query)
+
     def _note(self, metric: Metric, keys: Sequence[str], query: MatchedQuery) -> None:
         """That the line lacks what the metric reads of it, where the gold defines the metric, or else who gave it."""
         details = query.details or Details()
@@ -179,21 +166,19 @@ class Tally:
         if judge or (lacks and defined_by_gold(metric, query)):
             self.givers.setdefault(metric.name, {})[query.query_id] = None if lacks else judge
 
-    def _note_doubt(self, query_id: str, row: int, doubt: Unfit, before: Sequence[str] | None) -> None:
+    def _note_doubt(self, query: MatchedQuery, row: int, before: Sequence[str] | None) -> None:
         """That metrics lack a value of the query for what the run shows in place of a passage; it is missing then."""
+        from rankgate.metrics.placing import in_doubt  # noqa: PLC0415 -- paid only where passages are matched
+
+        doubt = in_doubt(query)
+        if doubt is None:
+            return
+        query_id = query.query_id
         nothing = self.match(self.gold.samples[query_id], Ranking(query_id, []), baseline_ids=before)
         for metric, column in zip(self.plan.metrics, self.columns, strict=True):
             if column[row] is None and defined_by_gold(metric, nothing):
                 self.unfit[query_id] = doubt
                 self.givers.setdefault(metric.name, {})[query_id] = None
-
-    def _listen(self, ranking: Ranking, required: Sequence[RunField]) -> None:
-        for need in required:
-            stated = states(ranking, need)
-            if stated:
-                self.stated.add(need)
-            elif stated is not None:
-                self.unstated.setdefault(need, ranking.query_id)
 
 
 def longest(ranking: Ranking) -> int:
@@ -203,39 +188,10 @@ def longest(ranking: Ranking) -> int:
     return max(len(ranking.ids), *(len(each.ids) for each in others), 0)
 
 
-def in_doubt(query: MatchedQuery) -> Unfit | None:
-    """Why nobody can say of a relevant passage how much of it any list of the query has; None where that is known."""
-    gains = query.sample.gains if query.sample else {}
-    for each in (query, query.raw, *query.rewrites):
-        passages = each.placed.unfit if each and each.placed else {}
-        doubts = (doubt for name, doubt in passages.items() if gains.get(name, 0) > 0)
-        if doubt := (each.unfit if each else None) or next(doubts, None):
-            return doubt
-    return None
-
-
 def defined_by_gold(metric: Metric, query: MatchedQuery) -> bool:
     """Whether the gold defines a metric of what lines state for the query, whatever its line states."""
     other_list = metric.needs & {RunField.RAW, RunField.REWRITES}
     return bool(query.ideal) if other_list else metric.worst is None or metric.absent(query) is not None
-
-
-# What items state, by the key of `Item`. A document id may be missing: it is part of the item's id then.
-_ITEM_KEYS = {RunField.TEXTS: "text", RunField.VERSIONS: "version", RunField.ITEM_SCORES: "score"}
-STATED = (*_ITEM_KEYS, RunField.OFFSETS, RunField.ANSWER, *LINE_KEYS)
-
-
-def states(ranking: Ranking, need: RunField) -> bool | None:
-    """Whether a ranking states what a need reads; None where it has no item that could."""
-    details = ranking.details
-    if need is RunField.ANSWER:
-        return details is not None and details.generated is not None
-    if need in LINE_KEYS:
-        return details is not None and getattr(details, LINE_KEYS[need]) is not None
-    items = details.items if details else None
-    if need is RunField.OFFSETS and ranking.ids:
-        return any(item.start is not None or item.text is not None for item in items or ())
-    return any(getattr(item, _ITEM_KEYS[need]) is not None for item in items or ()) if ranking.ids else None
 
 
 def ids_of(scores: Scores, plan: Plan) -> Mapping[str, Sequence[str]]:
@@ -256,7 +212,8 @@ def total(gold: Gold, plan: Plan, tally: Tally) -> Scores:
     Raises:
         RankgateError: a metric gave a number that is not finite.
     """
-    missing = [query_id for query_id, row in tally.rows.items() if not tally.seen[row]]
+    query_ids = tally.rows.query_ids
+    missing = [query_id for query_id, seen in zip(query_ids, tally.seen, strict=True) if not seen]
     for query_id in missing:
         sample, row = gold.samples[query_id], tally.rows[query_id]
         by_judge = [(tally.with_judge, with_judge(sample))] if tally.with_judge else []
@@ -267,7 +224,6 @@ def total(gold: Gold, plan: Plan, tally: Tally) -> Scores:
         empty = match(sample, Ranking(query_id, []))
         for column, metric in zip(tally.beside, plan.beside, strict=True):
             column[row] = metric.absent(empty)
-    query_ids = tuple(gold.samples)
     for metric, column in zip(plan.metrics, tally.columns, strict=True):
         _refuse_infinite(metric, column, query_ids)
     names = [metric.name for metric in plan.metrics]
@@ -283,27 +239,29 @@ def total(gold: Gold, plan: Plan, tally: Tally) -> Scores:
         uncut=_uncut(tally),
         lists=tally.lists.by_metric if tally.lists else {},
         samples=gold.samples,
-        kept=KeptQueries(tally.rank_summaries, tally.matched, dict(tally.stage_times)),
+        kept=KeptQueries(RankSummaries(tally.rows, tally.rank_summaries), tally.matched, dict(tally.stage_times)),
         missing=frozenset(missing),
         unknown_queries=tuple(tally.unknown_queries),
         duplicates=tally.duplicates,
         cut=tally.cut,
         clusters=clusters_of(gold),
-        unstated={need: query_id for need, query_id in tally.unstated.items() if need not in tally.stated},
+        unstated=tally.stated.unstated if tally.stated else {},
         givers=tally.givers,
         unfit=tally.unfit,
         beside=dict(zip([metric.name for metric in plan.beside], tally.beside, strict=True)),
     )
 
 
+def _stated(needs: frozenset[RunField]) -> StatedFields:
+    from rankgate.metrics.stated import StatedFields  # noqa: PLC0415 -- paid only where more than ids is read
+
+    return StatedFields(needs)
+
+
 def _digests(plan: Plan, queries: int) -> ListDigests:
     from rankgate.metrics.changed_lists import ListDigests  # noqa: PLC0415 -- paid only where two runs are compared
 
     return ListDigests(plan, queries)
-
-
-def _note_nothing(row: int, sample: Sample, ranking: Ranking) -> None:
-    """Of a run that is compared with none."""
 
 
 def clusters_of(gold: Gold) -> tuple[str, ...]:
@@ -324,7 +282,7 @@ def _uncut(tally: Tally) -> dict[str, list[float | None]]:
         column = cut[metric.name].copy()
         for row, values in tally.below.items():
             column[row] = values[place]
-        _refuse_infinite(metric, column, tuple(tally.rows))
+        _refuse_infinite(metric, column, tally.rows.query_ids)
         columns |= {metric.name: column} if column != cut[metric.name] else {}
     return columns
 

@@ -49,10 +49,10 @@ def score_table(gold: Gold, read: Callable[[Choose], Values], name: str, plan: P
                 tally.givers.setdefault(metric.name, {})[query_id] = None
             column[row] = value
         summary = RankSummary((None,) * len(empty.ideal), None, empty.k)  # most have an earlier one's shape
-        tally.rank_summaries[query_id] = tally.alike.setdefault(summary, summary)
+        tally.rank_summaries[row] = tally.alike.setdefault(summary, summary)
     log.raise_if_any()
     unasked: frozenset[str] = frozenset()
-    if tally.rank_summaries:  # a table without one question of the gold set is another's
+    if any(tally.rank_summaries):  # a table without one question of the gold set is another's
         unasked = frozenset(gold.samples.keys() - values.rows.keys())
     return replace(total(gold, plan, tally), lists={}, unasked=unasked)
 
