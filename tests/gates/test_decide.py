@@ -638,8 +638,10 @@ def test_a_better_value_never_worsens_the_verdict(
         before = decide(judge, candidate, baseline).verdict
         value = candidate.values[metric][position]
         if value is not None:
-            candidate.values[metric][position] = better(value, other)
-            assert RANK(decide(judge, candidate, baseline).verdict) <= RANK(before)
+            column = [*candidate.values[metric]]
+            column[position] = better(value, other)
+            changed = replace(candidate, values={**candidate.values, metric: column})
+            assert RANK(decide(judge, changed, baseline).verdict) <= RANK(before)
 
 
 @pytest.mark.parametrize("metric", ["latency", "entity_f1", "faithfulness"])

@@ -74,7 +74,7 @@ GOLD = gold({"q1": ["a"], "q2": ["b", "c"], "q3": ["d"], "unanswerable": []})
 
 def values(metric: str | Metric, lists: Mapping[str, str], *, depth: int | None = None) -> list[float | None]:
     wanted = parse_metric(metric) if isinstance(metric, str) else metric
-    return score(GOLD, run(lists), Plan(metrics=[wanted], depth=depth)).values[wanted.name]
+    return [*score(GOLD, run(lists), Plan(metrics=[wanted], depth=depth)).values[wanted.name]]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from rankgate.diagnosis.stale_gold import refuse_unfit, with_foreign
 from rankgate.gates.fitting import plan_with, refuse_lacking, refuse_misfits
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ReadProgress, ScoredRun, scored
-from rankgate.metrics.scoring import ids_of
 from rankgate.model.scores import KeptQueries, Scores
 from rankgate.model.values import Gold, RunField
 from rankgate.readers.base import RunSource
@@ -121,7 +120,7 @@ def _scored_baseline(
     accepted = source.open(needs)
     if accepted is None:
         return plan, None
-    from rankgate.metrics.scored_baseline import scored_as_baseline  # noqa: PLC0415 -- paid only where there is a baseline
+    from rankgate.metrics.scored_baseline import ids_of, scored_as_baseline  # noqa: PLC0415 -- paid only where there is one
 
     plan = replace(plan, depth=accepted.depth, compared=True)
     accepted = verdicts.on(accepted) if verdicts else accepted

@@ -78,7 +78,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     baseline: Scores | None
     units: Units
     gaps: Gaps
-    baseline_values: list[float | None]
+    baseline_values: Sequence[float | None]
     relevant: float
     finite: bool = True
     value: Estimate | None = None
@@ -88,7 +88,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     metric_change: Comparison | None = None
 
     @property
-    def values(self) -> list[float | None]:
+    def values(self) -> Sequence[float | None]:
         """The run's, a row a query."""
         return self.candidate.values[self.gate.metric.name]
 

@@ -32,7 +32,7 @@ LEAST_JUDGED = 0.25  # of the baseline's share: with less the gate has no verdic
 NO_CUTOFF = 10  # results that are looked at where a metric has no number
 
 Lists = Mapping[str, Ranking]
-Columns = Sequence[list[float | None]]  # of the run and of the baseline
+Columns = Sequence[Sequence[float | None]]  # of the run and of the baseline
 
 
 class Ends(msgspec.Struct, frozen=True):

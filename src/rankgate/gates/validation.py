@@ -23,8 +23,8 @@ from rankgate.gates.fitting import refuse_lacking, refuse_misfits
 from rankgate.gates.judging import judge_scores, overall_results
 from rankgate.gates.traffic import repeated
 from rankgate.metrics.plan import Plan, require_fields, require_gold_queries
-from rankgate.metrics.scored_baseline import as_baseline
-from rankgate.metrics.scoring import ids_of, score
+from rankgate.metrics.scored_baseline import as_baseline, ids_of
+from rankgate.metrics.scoring import score
 from rankgate.model.gate_result import GateResult
 from rankgate.model.question_text import answers_question
 from rankgate.model.reasons import problems_of

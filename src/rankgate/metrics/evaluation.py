@@ -17,8 +17,8 @@ from rankgate.metrics.matching import DEFAULT_K, By, Matching
 from rankgate.metrics.names import UnknownMetricError, at_cutoffs, parse_metric, parse_metrics
 from rankgate.metrics.own_documents import without_own
 from rankgate.metrics.plan import Plan, require_fields, require_gold_queries
+from rankgate.metrics.scored_baseline import ids_of
 from rankgate.metrics.scored_run import score_run
-from rankgate.metrics.scoring import ids_of
 from rankgate.model.scores import Scores
 from rankgate.model.values import RunField
 from rankgate.readers.base import answering

@@ -99,7 +99,7 @@ def filled(metric: Metric, column: Sequence[float | None], rows: set[int], fract
     return [value if row in rows and known is None else known for row, known in enumerate(column)]
 
 
-def baseline_column(metric: Metric, baseline: Scores) -> list[float | None]:
+def baseline_column(metric: Metric, baseline: Scores) -> Sequence[float | None]:
     """The baseline's values, without the queries that are new to it: they compare with nothing.
 
     One that it was to answer and lacks has its worst value, as one of the run.
@@ -112,7 +112,7 @@ def baseline_column(metric: Metric, baseline: Scores) -> list[float | None]:
     return without_new(baseline, baseline.values[metric.name])
 
 
-def without_new(baseline: Scores, column: list[float | None]) -> list[float | None]:
+def without_new(baseline: Scores, column: Sequence[float | None]) -> Sequence[float | None]:
     """A column without the values of the queries that are new to the baseline."""
     new = baseline.new_queries
     if not new:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
@@ -13,7 +13,6 @@ from rankgate.metrics.estimates import Estimate, estimate
 from rankgate.metrics.gaps import baseline_column
 from rankgate.metrics.plan import Plan, require_fields, require_gold_queries
 from rankgate.metrics.scored_run import ReadProgress, ScoredRun, scored
-from rankgate.metrics.scoring import ids_of
 from rankgate.model.scores import Scores
 from rankgate.model.values import Gold, RunField
 from rankgate.readers.base import Run, RunSource
@@ -52,6 +51,13 @@ def scored_as_baseline(
     """A run that another is compared with; see `scored` and `as_baseline`."""
     baseline = scored(gold, run, plan, source, progress)
     return msgspec.structs.replace(baseline, scores=as_baseline(gold, run, baseline.scores))
+
+
+def ids_of(scores: Scores, plan: Plan) -> Mapping[str, Sequence[str]]:
+    """The lists of the matched queries, empty ones too, where a metric compares with them."""
+    return (
+        {query_id: query.ids for query_id, query in scores.matched.items()} if RunField.BASELINE in plan.needs else {}
+    )
 
 
 def scored_pair(

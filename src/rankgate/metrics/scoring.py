@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,15 +12,18 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from rankgate.errors import bad_input, shown
-from rankgate.metrics.base import Metric, Together, needs_of, sees_below
+from rankgate.metrics.base import Kind, Metric, Together, is_ours, needs_of, sees_below
 from rankgate.metrics.matching import By, match
 from rankgate.metrics.plan import Plan, require_kind
-from rankgate.model.scores import KeptQueries, MatchedQuery, RankSummaries, RankSummary, Rows, Scores, StageTimes, Unfit
+from rankgate.model.scores import KeptQueries, MatchedQuery, RankSummaries, RankSummary, Rows, Scores, Unfit
 from rankgate.model.values import LINE_KEYS, Details, Gold, Ranking, RunField, Sample
 
 if TYPE_CHECKING:
     from rankgate.metrics.changed_lists import ListDigests
     from rankgate.metrics.stated import StatedFields
+    from rankgate.model.number_columns import NumberColumn, StageTimes
+
+    Column = list[float | None] | NumberColumn
 
 
 def score(gold: Gold, rankings: Iterable[Ranking], plan: Plan) -> Scores:
@@ -47,11 +50,11 @@ class Tally:
         self.match = partial(match, depth=plan.depth, default_k=plan.default_k, how=plan.how, needs=self.needs)
         self.rows = Rows(tuple(gold.samples))
         queries = len(gold.samples)
-        self.columns: list[list[float | None]] = [[None] * queries for _ in plan.metrics]
-        self.beside: list[list[float | None]] = [[None] * queries for _ in plan.beside]
+        self.columns = [_column(metric, queries) for metric in plan.metrics]
+        self.beside = [_column(metric, queries) for metric in plan.beside]
         self.together = Together([*plan.metrics, *plan.beside])
         judged = any(sample.judge_gains for sample in gold.samples.values())
-        self.with_judge: list[list[float | None]] = [[None] * queries for _ in plan.metrics] if judged else []
+        self.with_judge = [_column(metric, queries) for metric in plan.metrics] if judged else []
         self.deep = [metric for metric in plan.metrics if plan.depth is not None and sees_below(metric)]
         self.below: dict[int, list[float | None]] = {}  # their values by row, of lists that are cut here
         self.lists = _digests(plan, queries) if plan.compared else None
@@ -59,7 +62,7 @@ class Tally:
         self.again = False
         self.matched: dict[str, MatchedQuery] = {}
         self.rank_summaries: list[RankSummary | None] = [None] * queries
-        self.stage_times: dict[str, StageTimes] = defaultdict(StageTimes)
+        self.stage_times = _stage_times() if RunField.LATENCY in self.needs else None
         self.keep_queries = bool(plan.also or plan.needs - {RunField.LATENCY})
         by_metrics = needs_of(plan.metrics) | plan.how.needs
         self.most = plan.keep if by_metrics <= {RunField.LATENCY} else None  # items of a list that are kept
@@ -118,8 +121,9 @@ class Tally:
         )
         summary = RankSummary(ranks, query.retrieved, query.k, tuple([rank for rank, _ in query.repeats]))
         self.rank_summaries[row] = share(summary, summary)
-        if query.details and query.details.latency_ms:
-            for stage, time in query.details.latency_ms.items():
+        times = query.details.latency_ms if query.details else None
+        if times and self.stage_times is not None:
+            for stage, time in times.items():
                 if time is not None:
                     self.stage_times[stage].add(row, time)
         if self.keep_queries:
@@ -194,13 +198,6 @@ def defined_by_gold(metric: Metric, query: MatchedQuery) -> bool:
     return bool(query.ideal) if other_list else metric.worst is None or metric.absent(query) is not None
 
 
-def ids_of(scores: Scores, plan: Plan) -> Mapping[str, Sequence[str]]:
-    """The lists of the matched queries, empty ones too, where a metric compares with them."""
-    return (
-        {query_id: query.ids for query_id, query in scores.matched.items()} if RunField.BASELINE in plan.needs else {}
-    )
-
-
 def with_judge(sample: Sample) -> Sample:
     """The sample with the judge's labels added to the gold's."""
     return msgspec.structs.replace(sample, gains={**sample.judge_gains, **sample.gains})
@@ -239,7 +236,7 @@ def total(gold: Gold, plan: Plan, tally: Tally) -> Scores:
         uncut=_uncut(tally),
         lists=tally.lists.by_metric if tally.lists else {},
         samples=gold.samples,
-        kept=KeptQueries(RankSummaries(tally.rows, tally.rank_summaries), tally.matched, dict(tally.stage_times)),
+        kept=KeptQueries(RankSummaries(tally.rows, tally.rank_summaries), tally.matched, tally.stage_times or {}),
         missing=frozenset(missing),
         unknown_queries=tuple(tally.unknown_queries),
         duplicates=tally.duplicates,
@@ -250,6 +247,20 @@ def total(gold: Gold, plan: Plan, tally: Tally) -> Scores:
         unfit=tally.unfit,
         beside=dict(zip([metric.name for metric in plan.beside], tally.beside, strict=True)),
     )
+
+
+def _column(metric: Metric, rows: int) -> Column:
+    if metric.kind is not Kind.LATENCY or not is_ours(metric):
+        return [None] * rows
+    from rankgate.model.number_columns import NumberColumn  # noqa: PLC0415 -- paid only where times are read
+
+    return NumberColumn(rows)
+
+
+def _stage_times() -> defaultdict[str, StageTimes]:
+    from rankgate.model.number_columns import StageTimes  # noqa: PLC0415 -- as above
+
+    return defaultdict(StageTimes)
 
 
 def _stated(needs: frozenset[RunField]) -> StatedFields:
@@ -279,7 +290,7 @@ def _uncut(tally: Tally) -> dict[str, list[float | None]]:
     columns: dict[str, list[float | None]] = {}
     cut = {metric.name: column for metric, column in zip(tally.plan.metrics, tally.columns, strict=True)}
     for place, metric in enumerate(tally.deep):
-        column = cut[metric.name].copy()
+        column = [*cut[metric.name]]
         for row, values in tally.below.items():
             column[row] = values[place]
         _refuse_infinite(metric, column, tally.rows.query_ids)

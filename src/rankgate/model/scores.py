@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from rankgate.model.values import Details, RunField, Sample
+
+if TYPE_CHECKING:
+    from rankgate.model.number_columns import StageTimes
 
 Stretch = tuple[int, int]  # code points of a document, the end exclusive
 
@@ -122,23 +125,6 @@ class RankSummaries(Mapping[str, RankSummary]):
         return len(self._by_row) - self._by_row.count(None)
 
 
-class StageTimes(msgspec.Struct, frozen=True, gc=False):
-    """Milliseconds of one stage and the rows of the gold queries that they are of, as the run's lines came in."""
-
-    rows: array[int] = msgspec.field(default_factory=lambda: array("i"))
-    times: array[float] = msgspec.field(default_factory=lambda: array("d"))
-
-    def add(self, row: int, time: float) -> None:
-        """One more."""
-        self.rows.append(row)
-        self.times.append(time)
-
-    @property
-    def by_row(self) -> dict[int, float]:
-        """The last of each row."""
-        return dict(zip(self.rows, self.times, strict=True))
-
-
 class KeptQueries(msgspec.Struct, frozen=True):
     """What is kept of a run's queries beside their values, as far as it was to be kept.
 
@@ -193,12 +179,12 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     query_ids: tuple[str, ...]
-    values: Mapping[str, list[float | None]]
+    values: Mapping[str, Sequence[float | None]]
     missing: frozenset[str]
     unknown_queries: tuple[str, ...]
     duplicates: int
     cut: int
-    uncut: Mapping[str, list[float | None]] = {}
+    uncut: Mapping[str, Sequence[float | None]] = {}
     samples: Mapping[str, Sample] = {}
     kept: KeptQueries = KeptQueries()
     with_judge: Mapping[str, list[float | None]] = {}
@@ -208,7 +194,7 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     lists: Mapping[str, Sequence[int]] = {}
     givers: Mapping[str, Mapping[str, str | None]] = {}
     unfit: Mapping[str, Unfit] = {}
-    beside: Mapping[str, list[float | None]] = {}
+    beside: Mapping[str, Sequence[float | None]] = {}
     unasked: frozenset[str] = frozenset()
     new_queries: frozenset[str] = frozenset()
 
@@ -222,7 +208,7 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
         """The matched queries."""
         return self.kept.matched
 
-    def uncut_values(self, name: str) -> list[float | None]:
+    def uncut_values(self, name: str) -> Sequence[float | None]:
         """A metric's values of the run as it is, which no comparison has cut."""
         return self.uncut.get(name, self.values[name])
 
