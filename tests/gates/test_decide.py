@@ -640,7 +640,7 @@ def test_a_better_value_never_worsens_the_verdict(
         if value is not None:
             column = [*candidate.values[metric]]
             column[position] = better(value, other)
-            changed = replace(candidate, values={**candidate.values, metric: column})
+            changed = msgspec.structs.replace(candidate, values={**candidate.values, metric: column})
             assert RANK(decide(judge, changed, baseline).verdict) <= RANK(before)
 
 

@@ -233,7 +233,7 @@ def score(
     columns = ((metric, scores.values[metric.name]) for metric in plan.metrics)
     return Evaluation(
         estimates={metric.name: estimate(column, metric, clusters=scores.clusters) for metric, column in columns},
-        columns=scores.values,
+        columns={name: [*column] for name, column in scores.values.items()},
         per_query=PerQuery(scores),
         missing=tuple(query_id for query_id in scores.query_ids if query_id in scores.missing),
         unjudged=scores.unknown_queries,

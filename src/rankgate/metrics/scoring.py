@@ -66,7 +66,6 @@ class Tally:
         self.keep_queries = bool(plan.also or plan.needs - {RunField.LATENCY})
         by_metrics = needs_of(plan.metrics) | plan.how.needs
         self.most = plan.keep if by_metrics <= {RunField.LATENCY} else None  # items of a list that are kept
-        self.by_line = bool(by_metrics)  # whether times are kept
         self.alike: dict[Any, Any] = {}  # most queries have their hits where an earlier one had them
         self.unknown_queries: list[str] = []
         self.duplicates = self.cut = 0
@@ -136,7 +135,7 @@ class Tally:
     def _trim(self, query: MatchedQuery, most: int) -> None:
         from rankgate.metrics.trimmed import trim  # noqa: PLC0415 -- paid only where a page shows lists
 
-        trim(query, most, by_line=self.by_line)
+        trim(query, most)
 
     def _note_cut(self, row: int, sample: Sample, ranking: Ranking, depth: int) -> None:
         self.cut += len(ranking.ids) > depth

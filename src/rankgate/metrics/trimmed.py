@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import overload
 
-from msgspec.structs import force_setattr, replace
+from msgspec.structs import force_setattr
 
 from rankgate.model.scores import MatchedQuery
 
@@ -29,10 +29,10 @@ class PackedIds(Sequence[str]):
         return self._text.split("\n")[place]
 
 
-def trim(query: MatchedQuery, most: int, *, by_line: bool) -> None:
-    """Keep the first ids of its list alone, and `by_line` the times: all of 62,500 questions are half a gigabyte."""
+def trim(query: MatchedQuery, most: int) -> None:
+    """Keep the first ids of its list alone: all that is known of 62,500 questions is half a gigabyte."""
     ids = query.ids[:most]
     force_setattr(query, "ids", PackedIds(ids) if ids and "\n" not in "".join(ids) else tuple(ids))
+    force_setattr(query, "found", ())
     force_setattr(query, "documents", ())
-    details = replace(query.details, items=None) if by_line and query.details else None
-    force_setattr(query, "details", details)
+    force_setattr(query, "details", None)

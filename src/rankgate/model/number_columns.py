@@ -37,6 +37,14 @@ class NumberColumn(Sequence[float | None]):
     def __len__(self) -> int:
         return len(self._numbers)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and [*self] == [*other]
+
+    __hash__ = None  # type: ignore[assignment]  # as a list
+
+    def __repr__(self) -> str:
+        return repr([*self])
+
 
 class StageTimes(msgspec.Struct, frozen=True, gc=False):
     """Milliseconds of one stage as the run's lines came in, the first of each row of the gold in turn.
