@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,8 @@ from rankgate.errors import bad_input, shown
 from rankgate.metrics.base import Kind, Metric, Together, is_ours, needs_of, sees_below
 from rankgate.metrics.matching import By, match
 from rankgate.metrics.plan import Plan, require_kind
-from rankgate.model.scores import KeptQueries, MatchedQuery, RankSummaries, RankSummary, Rows, Scores, Unfit
-from rankgate.model.values import LINE_KEYS, Details, Gold, Ranking, RunField, Sample
+from rankgate.model.scores import KeptQueries, MatchedQuery, RankSummary, Scores, Unfit
+from rankgate.model.values import LINE_KEYS, MANY, Details, Gold, Ranking, RunField, Sample
 
 if TYPE_CHECKING:
     from rankgate.metrics.changed_lists import ListDigests
@@ -48,8 +48,9 @@ class Tally:
         self.plan = plan
         self.needs = plan.needs
         self.match = partial(match, depth=plan.depth, default_k=plan.default_k, how=plan.how, needs=self.needs)
-        self.rows = Rows(tuple(gold.samples))
-        queries = len(gold.samples)
+        self.query_ids = tuple(gold.samples)
+        self.rows = _rows(self.query_ids)
+        queries = len(self.query_ids)
         self.columns = [_column(metric, queries) for metric in plan.metrics]
         self.beside = [_column(metric, queries) for metric in plan.beside]
         self.together = Together([*plan.metrics, *plan.beside])
@@ -208,7 +209,7 @@ def total(gold: Gold, plan: Plan, tally: Tally) -> Scores:
     Raises:
         RankgateError: a metric gave a number that is not finite.
     """
-    query_ids = tally.rows.query_ids
+    query_ids = tally.query_ids
     missing = [query_id for query_id, seen in zip(query_ids, tally.seen, strict=True) if not seen]
     for query_id in missing:
         sample, row = gold.samples[query_id], tally.rows[query_id]
@@ -235,7 +236,7 @@ def total(gold: Gold, plan: Plan, tally: Tally) -> Scores:
         uncut=_uncut(tally),
         lists=tally.lists.by_metric if tally.lists else {},
         samples=gold.samples,
-        kept=KeptQueries(RankSummaries(tally.rows, tally.rank_summaries), tally.matched, tally.stage_times or {}),
+        kept=KeptQueries(_summaries(tally), tally.matched, tally.stage_times or {}),
         missing=frozenset(missing),
         unknown_queries=tuple(tally.unknown_queries),
         duplicates=tally.duplicates,
@@ -248,8 +249,25 @@ def total(gold: Gold, plan: Plan, tally: Tally) -> Scores:
     )
 
 
+def _rows(query_ids: Sequence[str]) -> Mapping[str, int]:
+    if len(query_ids) <= MANY:
+        return {query_id: row for row, query_id in enumerate(query_ids)}
+    from rankgate.model.large_runs import Rows  # noqa: PLC0415 -- paid only by a large gold set
+
+    return Rows(tuple(query_ids))
+
+
+def _summaries(tally: Tally) -> Mapping[str, RankSummary]:
+    if len(tally.query_ids) <= MANY:
+        pairs = zip(tally.query_ids, tally.rank_summaries, strict=True)
+        return {query_id: summary for query_id, summary in pairs if summary}
+    from rankgate.model.large_runs import RankSummaries  # noqa: PLC0415 -- as above
+
+    return RankSummaries(tally.rows, tally.rank_summaries)
+
+
 def _column(metric: Metric, rows: int) -> Column:
-    if metric.kind is not Kind.LATENCY or not is_ours(metric):
+    if metric.kind is not Kind.LATENCY or not is_ours(metric) or rows <= MANY:
         return [None] * rows
     from rankgate.model.number_columns import NumberColumn  # noqa: PLC0415 -- paid only where times are read
 
@@ -292,7 +310,7 @@ def _uncut(tally: Tally) -> dict[str, list[float | None]]:
         column = [*cut[metric.name]]
         for row, values in tally.below.items():
             column[row] = values[place]
-        _refuse_infinite(metric, column, tally.rows.query_ids)
+        _refuse_infinite(metric, column, tally.query_ids)
         columns |= {metric.name: column} if column != cut[metric.name] else {}
     return columns
 

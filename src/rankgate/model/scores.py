@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -80,49 +80,6 @@ class RankSummary(msgspec.Struct, frozen=True, gc=False):
     retrieved: int | None
     k: int
     repeats: tuple[int, ...] = ()
-
-
-_NEAR = 64  # rows: how many queries of the gold a run may lack between two, and still follow its order
-
-
-class Rows:
-    """Finds the row of a query. Who asks in the order of the gold, as most runs do, needs no map of all queries."""
-
-    def __init__(self, query_ids: tuple[str, ...]) -> None:
-        self.query_ids = query_ids
-        self._last = 0
-        self._rows: dict[str, int] = {}
-
-    def __getitem__(self, query_id: str) -> int:
-        if not self._rows:
-            for start in (self._last, 0):
-                try:
-                    self._last = self.query_ids.index(query_id, start, start + _NEAR)
-                except ValueError:
-                    continue
-                return self._last
-            self._rows = {each: row for row, each in enumerate(self.query_ids)}
-        return self._rows[query_id]
-
-
-class RankSummaries(Mapping[str, RankSummary]):
-    """Those of the queries that a run has, in a list with a row each: a map takes five times as much."""
-
-    def __init__(self, rows: Rows, by_row: Sequence[RankSummary | None]) -> None:
-        self._rows = rows
-        self._by_row = by_row
-
-    def __getitem__(self, query_id: str) -> RankSummary:
-        summary = self._by_row[self._rows[query_id]]
-        if summary is None:
-            raise KeyError(query_id)
-        return summary
-
-    def __iter__(self) -> Iterator[str]:
-        return (query_id for query_id, each in zip(self._rows.query_ids, self._by_row, strict=True) if each)
-
-    def __len__(self) -> int:
-        return len(self._by_row) - self._by_row.count(None)
 
 
 class KeptQueries(msgspec.Struct, frozen=True):

@@ -233,6 +233,7 @@ class Span(msgspec.Struct, frozen=True, gc=False):
         return f"{self.doc}:{self.start}-{self.end}"
 
 
+MANY = 10_000  # questions: with more, memory counts more than the time that a form takes which spares it
 _FEW = 5  # entries of the smallest dict, which takes the same with one
 
 

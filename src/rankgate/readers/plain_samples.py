@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from rankgate.model.values import Sample, compact
+from rankgate.model.values import MANY, Sample, compact
 
 LARGEST_GAIN = 1000  # 2^gain must stay a finite number
 USUAL_GAINS = {float(gain): float(gain) for gain in range(-2, 11)}  # shared: a judgment's own would take 24 bytes
@@ -48,7 +48,7 @@ def plain_sample(line: bytes, number: int) -> Sample | None:
         gains = {doc: USUAL_GAINS.get(gain, gain) for doc, gain in gains.items()}
     return Sample(
         query_id=written.id,
-        gains=compact(gains),
+        gains=compact(gains) if number > MANY else gains,
         judge_gains=NO_ENTRIES,
         spans=NO_ENTRIES,
         question=question_of(written.input),

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec.structs import force_setattr, replace
 
 from rankgate.errors import Problem, bad_input
-from rankgate.model.values import Sample, compact
+from rankgate.model.values import MANY, Sample, compact
 from rankgate.readers.base import ProblemLog, finite_number
 from rankgate.readers.corpus import read_corpus
 from rankgate.readers.delimited import BEIR_COLUMNS, columns_of
@@ -36,7 +36,7 @@ def _read_qrels(source: Source, log: ProblemLog) -> dict[str, Sample]:
             add_judgment(sample, doc, gain)
         except ValueError as error:
             log.add(Problem(str(error), source.name, number, query_id))
-    for sample in samples.values():
+    for sample in samples.values() if len(samples) > MANY else ():
         force_setattr(sample, "gains", compact(sample.gains))
     return samples
 
