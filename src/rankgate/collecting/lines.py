@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from rankgate.errors import bad_input
 from rankgate.model.question_text import TEXT_KEY
 from rankgate.model.values import RunField
 from rankgate.readers.json_text import spoken
 from rankgate.readers.results import ResultError, described, written_line
 from rankgate.readers.run_shapes import Item, generated_of, loose_shape
+from rankgate.readers.strict_lines import PER_QUERY_KEYS
 
 
 class Key(NamedTuple):
@@ -126,3 +128,19 @@ def _plain(value: Any) -> Any:
     if isinstance(value, numbers.Real):
         return float(value)
     raise TypeError(f"it holds {described(value)}")
+
+
+def checked_provenance(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """What is stated of a whole run, as its first line holds it.
+
+    Raises:
+        RankgateError: a key belongs to each query's result, or a value cannot be written as JSON.
+    """
+    for key in provenance:
+        if key in PER_QUERY_KEYS:
+            raise bad_input(f"{key!r} cannot be set for the whole run: it belongs to each query's result")
+    try:
+        checked: dict[str, Any] = json.loads(encoded(provenance))
+    except ResultError as error:
+        raise bad_input(f"the provenance: {error}") from error
+    return checked

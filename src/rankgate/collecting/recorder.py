@@ -17,7 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.collecting.code_state import PARTIAL, Making, digest_here, why_not_resumed
-from rankgate.collecting.lines import Key, Line, encoded, run_line
+from rankgate.collecting.lines import Key, Line, checked_provenance, encoded, run_line
 from rankgate.collecting.partial import PartialRun
 from rankgate.collecting.retriever import Retrieve, Service, StopError, failure, name_of
 from rankgate.collecting.workers import Calls, Outcome, Question, ask, refuse_limits
@@ -34,7 +34,6 @@ from rankgate.readers.mapped import answer_line
 from rankgate.readers.mapping import Finder
 from rankgate.readers.results import ResultError
 from rankgate.readers.source import STDIN
-from rankgate.readers.strict_lines import PER_QUERY_KEYS
 from rankgate.statistics.quantiles import quantile
 
 MAX_FAILURES = 20  # to show
@@ -156,7 +155,7 @@ def record(
     target = _writable(path)
     _refuse_inputs(target, gold, retrieve)
     called = name or os.fspath(path)
-    stamp = _checked_provenance(provenance or {})
+    stamp = checked_provenance(provenance or {})
     calls = Calls(workers=workers, timeout=timeout, retries=retries)
     refuse_limits(calls, allow_errors)
     judged = gold if isinstance(gold, Gold) else read_gold(os.fspath(gold))
@@ -392,14 +391,3 @@ def _refuse_inputs(target: Path, gold: str | Path | Gold, retrieve: Retrieve) ->
     with suppress(TypeError):  # built in, or an object
         inputs.append(("retrieve", inspect.getfile(retrieve)))
     refuse_overwriting([("path", str(target)), ("path", f"{target}{PARTIAL}")], inputs)
-
-
-def _checked_provenance(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    for key in provenance:
-        if key in PER_QUERY_KEYS:
-            raise bad_input(f"{key!r} cannot be set for the whole run: it belongs to each query's result")
-    try:
-        checked: dict[str, Any] = json.loads(encoded(provenance))
-    except ResultError as error:
-        raise bad_input(f"the provenance: {error}") from error
-    return checked

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import msgspec
 
-from rankgate.model.values import MANY, Sample, compact
+from rankgate.model.values import MANY, Sample
 
 LARGEST_GAIN = 1000  # 2^gain must stay a finite number
 USUAL_GAINS = {float(gain): float(gain) for gain in range(-2, 11)}  # shared: a judgment's own would take 24 bytes
@@ -48,7 +49,7 @@ def plain_sample(line: bytes, number: int) -> Sample | None:
         gains = {doc: USUAL_GAINS.get(gain, gain) for doc, gain in gains.items()}
     return Sample(
         query_id=written.id,
-        gains=compact(gains) if number > MANY else gains,
+        gains=gains if number <= MANY else _compact(gains),
         judge_gains=NO_ENTRIES,
         spans=NO_ENTRIES,
         question=question_of(written.input),
@@ -59,3 +60,9 @@ def plain_sample(line: bytes, number: int) -> Sample | None:
 def question_of(written: Input | str | None) -> str | None:
     """What was asked, written as a text or as a mapping."""
     return written.question if isinstance(written, Input) else written
+
+
+def _compact(gains: dict[str, float]) -> Mapping[str, float]:
+    from rankgate.model.few_gains import compact  # noqa: PLC0415 -- paid only by a large gold set
+
+    return compact(gains)
