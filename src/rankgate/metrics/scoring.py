@@ -134,7 +134,7 @@ class Tally:
             self.matched[sample.query_id] = query
 
     def _trim(self, query: MatchedQuery, most: int) -> None:
-        from rankgate.metrics.trimmed import trim  # noqa: PLC0415 -- paid only where a page shows lists
+        from rankgate.model.large_runs import trim  # noqa: PLC0415 -- paid only where a page shows lists
 
         trim(query, most)
 

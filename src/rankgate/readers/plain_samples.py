@@ -63,6 +63,6 @@ def question_of(written: Input | str | None) -> str | None:
 
 
 def _compact(gains: dict[str, float]) -> Mapping[str, float]:
-    from rankgate.model.few_gains import compact  # noqa: PLC0415 -- paid only by a large gold set
+    from rankgate.model.large_runs import compact  # noqa: PLC0415 -- paid only by a large gold set
 
     return compact(gains)

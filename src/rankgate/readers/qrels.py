@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec.structs import force_setattr, replace
 
 from rankgate.errors import Problem, bad_input
-from rankgate.model.few_gains import compact
+from rankgate.model.large_runs import compact
 from rankgate.model.values import MANY, Sample
 from rankgate.readers.base import ProblemLog, finite_number
 from rankgate.readers.corpus import read_corpus

@@ -6,7 +6,7 @@ import sys
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.model.few_gains import FewGains, compact
+from rankgate.model.large_runs import FewGains, compact
 from rankgate.model.values import Sample
 
 GAINS = st.dictionaries(st.text(), st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 3.0]) | st.floats(-9, 9), max_size=8)
