@@ -36,6 +36,22 @@ def test_summaries_as_a_dict(present: set[int]) -> None:
     assert [held.get(query) for query in QUERIES] == [known.get(query) for query in QUERIES]
 
 
+def test_how_many_there_are_is_counted_once() -> None:
+    """Each of thirty thousand segments asks."""
+
+    class Counted(list[RankSummary | None]):
+        times = 0
+
+        def count(self, value: object) -> int:
+            self.times += 1
+            return super().count(value)
+
+    by_row = Counted([RankSummary((1,), 5, 5), None])
+    held = RankSummaries(Rows(QUERIES[:2]), by_row)
+    assert [bool(held), len(held), bool(held)] == [True, 1, True]
+    assert by_row.times == 1
+
+
 @given(st.lists(st.none() | st.floats(allow_nan=False)))
 def test_numbers_as_a_list(values: list[float | None]) -> None:
     column = NumberColumn(len(values))

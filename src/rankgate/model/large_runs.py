@@ -45,6 +45,7 @@ class RankSummaries(Mapping[str, RankSummary]):
     def __init__(self, rows: Mapping[str, int], by_row: Sequence[RankSummary | None]) -> None:
         self._rows = rows
         self._by_row = by_row
+        self._count = len(by_row) - by_row.count(None)  # once: each segment asks whether there are any
 
     def __getitem__(self, query_id: str) -> RankSummary:
         summary = self._by_row[self._rows[query_id]]
@@ -56,7 +57,7 @@ class RankSummaries(Mapping[str, RankSummary]):
         return (query_id for query_id, each in zip(self._rows, self._by_row, strict=True) if each)
 
     def __len__(self) -> int:
-        return len(self._by_row) - self._by_row.count(None)
+        return self._count
 
 
 _FEW = 5  # entries of the smallest dict, which takes the same with one
