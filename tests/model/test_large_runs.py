@@ -42,7 +42,7 @@ def test_how_many_there_are_is_counted_once() -> None:
     class Counted(list[RankSummary | None]):
         times = 0
 
-        def count(self, value: object) -> int:
+        def count(self, value: RankSummary | None) -> int:
             self.times += 1
             return super().count(value)
 
