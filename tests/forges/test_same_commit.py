@@ -100,6 +100,15 @@ def pull(team: Team) -> PullRequest:
 class TestAnotherPullRequestOfTheSameHead:
     """A team requires the check on main and on release alike."""
 
+    @pytest.mark.parametrize("first", ["the one that fails", "the one that passes"])
+    def test_one_that_passes_turns_no_other_green(self, team: Team, pull: PullRequest, first: str) -> None:
+        easy = team.twin(pull, "release")
+        jobs = [(pull, "fail", 101), (easy, "pass", 102)]
+        for each, verdict, run in jobs if first == "the one that fails" else reversed(jobs):
+            team.job(each, verdict, run=run)
+        assert team.says(pull) == team.says(easy) == "failure"
+        assert set(team.titles(pull)) >= {f"Fail: pull request #{pull.number} fails"}
+
     def test_its_comment_names_the_one_that_blocks(self, team: Team, pull: PullRequest) -> None:
         easy = team.twin(pull, "release")
         team.job(pull, "fail", run=101)
@@ -320,6 +329,21 @@ class TestOlderRunsAndOtherJobs:
         team.end(pull, "pass", run=101, index=1)
         assert team.says(pull) == "success"
 
+    def test_a_later_attempt_replaces_its_own_jobs_result_and_no_others(self, team: Team, pull: PullRequest) -> None:
+        for index in (0, 1):
+            team.job(pull, "fail", run=101, index=index)
+        team.job(pull, "pass", run=101, attempt=2, index=0)
+        assert team.says(pull) == "failure"
+        assert team.titles(pull)[-1] == f"Fail: pull request #{pull.number} in job rankgate.yml/gate/1 fails"
+        team.job(pull, "pass", run=101, attempt=3, index=1)
+        assert team.says(pull) == "success"
+
+    def test_two_steps_of_one_job_end_with_the_worse(self, team: Team, pull: PullRequest) -> None:
+        for verdict in ("fail", "pass"):
+            team.job(pull, verdict, run=101)
+        assert team.says(pull) == "failure"
+        assert team.titles(pull)[0].startswith("Fail: recall@5 lost")
+
     def test_gates_of_their_own_have_checks_of_their_own(self, team: Team, pull: PullRequest) -> None:
         team.job(pull, "fail", run=101, index=1, settings=Settings(gate="search"))
         team.job(pull, "pass", run=101, index=0)
@@ -407,6 +431,11 @@ class TestWithoutABase:
 
 
 class TestMergeQueue:
+    def test_a_pull_request_of_its_commit_neither_helps_nor_is_helped(self, team: Team, pull: PullRequest) -> None:
+        team.job(pull, "fail", event="merge_group", run=101)
+        team.job(pull, "pass", run=102)
+        assert team.says(pull) == "failure"
+
     def test_a_stranger_of_its_commit_does_not_hold_it_up(self, team: Team, pull: PullRequest) -> None:
         team.github.close(pull.number)
         other = team.twin(pull, "release", by="mallory")
