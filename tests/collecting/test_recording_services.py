@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import json
 import os
+import resource
 import signal
 import socket
 import ssl
@@ -566,6 +567,19 @@ def test_a_command_is_asked(program: str, mode: str, capsys: pytest.CaptureFixtu
     assert {line["system"] for line in read_lines()} == {f"{sys.executable} search.py"}
     assert "latency_ms" in read_lines()[0]
     assert "(median" in capsys.readouterr().out
+    assert asked() == ["q1", "q2", "q3"]
+
+
+def test_a_command_is_asked_by_a_process_with_many_open_files(program: str) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(limits[0], 4_000), limits[1]))
+    try:
+        with contextlib.ExitStack() as opened:
+            for _ in range(1_100):  # more than select() can name
+                opened.enter_context(Path("search.py").open("rb"))
+            assert recorded("--command", f"{program} plain") == 0
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
     assert asked() == ["q1", "q2", "q3"]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-import select
+import selectors
 import shlex
 import shutil
 import subprocess
@@ -143,15 +143,17 @@ class Command(Service):
         output = process.stdout.fileno()  # type: ignore[union-attr]
         content = bytearray()
         end = monotonic() + self._seconds
-        while True:
-            if not select.select([output], [], [], min(86_400.0, max(0.0, end - monotonic())))[0]:
-                raise CallError(f"the command wrote nothing more within {self._seconds:g} s")
-            chunk = os.read(output, 65_536)
-            content += chunk
-            if len(content) > MAX_BYTES:
-                raise CallError("the command wrote more than 16 MB a question")
-            if not chunk:
-                break
+        with selectors.DefaultSelector() as readable:  # which knows no largest number of open files
+            readable.register(output, selectors.EVENT_READ)
+            while True:
+                if not readable.select(min(86_400.0, max(0.0, end - monotonic()))):
+                    raise CallError(f"the command wrote nothing more within {self._seconds:g} s")
+                chunk = os.read(output, 65_536)
+                content += chunk
+                if len(content) > MAX_BYTES:
+                    raise CallError("the command wrote more than 16 MB a question")
+                if not chunk:
+                    break
         with suppress(subprocess.TimeoutExpired):  # it goes on without any output
             if code := process.wait(_GRACE_SECONDS):
                 raise CallError(f"the command ended by {Signals(-code).name if code < 0 else f'exit code {code}'}")
