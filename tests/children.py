@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import selectors
 import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import IO, Any
 
 _STARTED: list[subprocess.Popen[Any]] = []
 
@@ -59,6 +60,13 @@ class Forking:
         assert self.process.stdout
         print(json.dumps(values), file=self.process.stdin, flush=True)
         return int(self.process.stdout.readline())
+
+
+def is_readable(file: int | IO[bytes], seconds: float = 300) -> bool:
+    """Whether there is something to read, or its end, within so long; of any number of open files."""
+    with selectors.DefaultSelector() as readable:
+        readable.register(file, selectors.EVENT_READ)
+        return bool(readable.select(seconds))
 
 
 def end_all() -> None:

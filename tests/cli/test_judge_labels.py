@@ -7,7 +7,6 @@ import fcntl
 import os
 import pty
 import re
-import select
 import signal
 import struct
 import sys
@@ -17,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
-from tests.children import start
+from tests.children import is_readable, start
 from tests.cli.test_judge import write_gold, write_lines, write_run
 from tests.conftest import ROOT
 from tests.json_lines import read_lines
@@ -132,7 +131,7 @@ class Terminal:
         """What is printed up to a prompt, or to the end of the process."""
         found = b""
         while not found.endswith(end.encode()) or not end:
-            assert select.select([self.ours], [], [], 60)[0], f"nothing more after {found!r}"
+            assert is_readable(self.ours), f"nothing more after {found!r}"
             try:
                 data = os.read(self.ours, 4096)
             except OSError:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from tests.children import start
+from tests.children import is_readable, start
 from tests.conftest import ROOT
 from tests.forges.faults import Answer
 from tests.forges.loopback_server import Handler, serving
@@ -154,7 +153,7 @@ class Driver:
 
     def read(self) -> int:
         assert self.process.stdout
-        assert select.select([self.process.stdout], [], [], 60)[0], "the process does not end"
+        assert is_readable(self.process.stdout), "the process does not end"
         return int(self.process.stdout.readline())
 
 
