@@ -37,9 +37,9 @@ class Hosted:
     def push(self, branch: str, *, force: bool = False) -> str:
         """One more commit on what people have checked out, pushed to a branch."""
         (self.people / branch).write_text(str(len(list(self.people.iterdir()))))
-        made = sha_of_commit(self.people)
+        sha = sha_of_commit(self.people)
         git("push", "--quiet", *(["--force"] if force else []), "origin", f"HEAD:refs/heads/{branch}", at=self.people)
-        return made
+        return sha
 
     def merge(self, *parents: str) -> str:
         """A commit with these parents, which lies in the remote, as GitHub's merge commits do."""

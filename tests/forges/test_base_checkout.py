@@ -74,12 +74,8 @@ def run(right: int) -> bytes:
     return "".join(json.dumps(line) + "\n" for line in lines).encode()
 
 
-def base_with(baseline: str) -> Pull:
-    """Criteria that name a baseline, committed in the current directory, and a pull request into that."""
-    Path("gold.yaml").write_text("".join(f"- {{id: q{n}, expected_output: [d{n}]}}\n" for n in range(10)))
-    Path("ship-criteria.yaml").write_text(CRITERIA.format(baseline))
-    Path(".gitignore").write_text("*.jsonl\n")
-    Path("run.jsonl").write_bytes(run(10))
+def pull_into_head() -> Pull:
+    """A fork's pull request into the commit of the current directory."""
     return Pull(
         number=1,
         head_sha="a" * 40,
@@ -88,6 +84,15 @@ def base_with(baseline: str) -> Pull:
         head_repository=2,
         from_fork=True,
     )
+
+
+def base_with(baseline: str) -> Pull:
+    """Criteria that name a baseline, committed in the current directory, and a pull request into that."""
+    Path("gold.yaml").write_text("".join(f"- {{id: q{n}, expected_output: [d{n}]}}\n" for n in range(10)))
+    Path("ship-criteria.yaml").write_text(CRITERIA.format(baseline))
+    Path(".gitignore").write_text("*.jsonl\n")
+    Path("run.jsonl").write_bytes(run(10))
+    return pull_into_head()
 
 
 def accept(baseline: str) -> None:
@@ -170,14 +175,7 @@ def test_a_link_of_the_base_shows_this_process_nothing(clone: None, tmp_path: Pa
         linked_file()
     else:
         linked_folder(tmp_path)
-    pull = Pull(
-        number=1,
-        head_sha="a" * 40,
-        base_ref="main",
-        base_sha=repositories.sha_of_commit(),
-        head_repository=2,
-        from_fork=True,
-    )
+    pull = pull_into_head()
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("RANKGATE_TOKEN", TOKEN)
         with pytest.raises(RankgateError, match="is a symbolic link that leads out of the repository") as refused:
@@ -195,14 +193,7 @@ def test_nor_does_a_gold_set_of_the_base_show_what_lies_on_this_machine(clone: N
         Path("secret.yaml").symlink_to(aim)
         aim = "secret.yaml"
     Path("ship-criteria.yaml").write_text(PLAIN.replace("gold.yaml", aim))
-    pull = Pull(
-        number=1,
-        head_sha="a" * 40,
-        base_ref="main",
-        base_sha=repositories.sha_of_commit(),
-        head_repository=2,
-        from_fork=True,
-    )
+    pull = pull_into_head()
     with pytest.raises(RankgateError, match="leads out of the repository"):
         BaseCheckout(repository=Path.cwd(), date="2026-01-31").judge(pull, run(5))
 

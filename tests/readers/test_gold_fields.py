@@ -170,8 +170,8 @@ def test_wrong_field(tmp_path: Path, form: str, sample: Mapping[str, Any], key: 
     line = {"yaml": 2, "json": None, "jsonl": 1}[form]
     place = None if form == "jsonl" else "samples[0]"
     where = ".".join(filter(None, (place, key))) or None
-    said = f"sample 'q': {message}"
-    assert caught.value.problems == (Problem(said, (tmp_path / "gold").as_posix(), line, where),)
+    full_message = f"sample 'q': {message}"
+    assert caught.value.problems == (Problem(full_message, (tmp_path / "gold").as_posix(), line, where),)
 
 
 def test_a_day_without_quotes_in_yaml_is_a_day(tmp_path: Path) -> None:

@@ -131,10 +131,10 @@ class Tree:
         parts = path.split("/") if path else []
         entry = Entry("", FOLDER, "", "")
         for upto in range(1, len(parts) + 1):
-            found = self._listed(entry).get("/".join(parts[:upto])) if entry.kind == FOLDER else None
-            if found is None:
+            inner = self._listed(entry).get("/".join(parts[:upto])) if entry.kind == FOLDER else None
+            if inner is None:
                 return None
-            entry = found
+            entry = inner
             if entry.mode == SUBMODULE:
                 raise bad_input("lies in a submodule, whose files at the base are not here", file=self.name(path))
             if entry.mode == LINK:
@@ -154,8 +154,8 @@ class Tree:
             sha, known = folder.sha or self.commit.sha, self._objects.folders
             if sha not in known:
                 known[sha] = self._repository.entries(sha, "")
-            found = (replace(each, path=posixpath.join(folder.path, each.path)) for each in known[sha])
-            self._folders[folder.path] = {each.path: each for each in found}
+            entries = (replace(each, path=posixpath.join(folder.path, each.path)) for each in known[sha])
+            self._folders[folder.path] = {each.path: each for each in entries}
         return self._folders[folder.path]
 
     def _write(self, blob: Entry, copy: str, path: str) -> None:
