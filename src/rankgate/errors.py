@@ -75,10 +75,10 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
         force_setattr(self, "key", self.key and redacted_text(self.key))
 
     def __str__(self) -> str:
-        place = on_one_line(self.file or "")
-        if place and self.line is not None:
-            place += f":{self.line}"
-        return ": ".join(part for part in (place, on_one_line(self.key or ""), self.message) if part)
+        location = on_one_line(self.file or "")
+        if location and self.line is not None:
+            location += f":{self.line}"
+        return ": ".join(part for part in (location, on_one_line(self.key or ""), self.message) if part)
 
 
 class RankgateError(Exception):
@@ -142,11 +142,11 @@ def redacted(name: str) -> str:
     scheme, rest = (address[1] or "")[:-1], name[address.end() :]
     if scheme == "file:" and address[0].endswith("///"):
         return f"{before}file:///{redacted(rest)}"
-    user, at, place = rest.rpartition("@")
-    plain = re.split(r"[?#;]", place, maxsplit=1)[0]
+    user, at, host = rest.rpartition("@")
+    plain = re.split(r"[?#;]", host, maxsplit=1)[0]
     if re.search(r"[?#]", user) or not _PORT_ONLY.match(plain):
         return f"{before}{scheme}//…"
-    return f"{before}{scheme}//{'…@' if at else ''}{plain}{'?…' if plain != place else ''}"
+    return f"{before}{scheme}//{'…@' if at else ''}{plain}{'?…' if plain != host else ''}"
 
 
 def redacted_text(text: str) -> str:

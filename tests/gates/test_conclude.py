@@ -320,9 +320,9 @@ def test_gates_of_one_cause_are_counted_apart() -> None:
     other = replace(LOST, name="mrr", metric="mrr")
     third = replace(LOST, name="hit@5", metric="hit@5")
     losers = {
-        LOST.place: ["a", "b", "c", "d", "e"],
-        other.place: ["a", "b", "c", "d", "x"],  # 80 % of them
-        third.place: ["a", "x", "y"],
+        LOST.row_key: ["a", "b", "c", "d", "e"],
+        other.row_key: ["a", "b", "c", "d", "x"],  # 80 % of them
+        third.row_key: ["a", "x", "y"],
     }
     found = report(LOST, other, third, losers=losers)
     assert (found.conclusion.counts["same_cause"], found.conclusion.counts["gates_fail"]) == (1, 1)

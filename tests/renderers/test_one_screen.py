@@ -214,7 +214,7 @@ def gates(draw: st.DrawFn) -> GateResult:
 
 
 @given(
-    st.lists(gates(), min_size=1, max_size=12, unique_by=lambda gate: gate.place),
+    st.lists(gates(), min_size=1, max_size=12, unique_by=lambda gate: gate.row_key),
     st.lists(st.sampled_from(["ids are stale", "a change"]), max_size=4),
 )
 def test_no_bullet_says_what_the_sentence_says_and_nothing_that_failed_says_noise(

@@ -73,13 +73,13 @@ def waiver_changes(before: Waivers, after: Waivers) -> list[WaiverChange]:
     old = {(each.gate, each.segment): each.model_copy(update={"line": None}) for each in before.entries}
     new = {(each.gate, each.segment): each.model_copy(update={"line": None}) for each in after.entries}
     changes: list[WaiverChange] = []
-    for place in dict.fromkeys([*old, *new]):
-        gate, segment = place
-        if place not in new:
+    for row in dict.fromkeys([*old, *new]):
+        gate, segment = row
+        if row not in new:
             changes.append(WaiverChange(gate=gate, segment=segment, change="removed"))
-        elif place not in old:
+        elif row not in old:
             changes.append(WaiverChange(gate=gate, segment=segment, change="added"))
-        elif old[place] != new[place]:
+        elif old[row] != new[row]:
             changes.append(WaiverChange(gate=gate, segment=segment, change="edited"))
     return changes
 

@@ -296,11 +296,11 @@ def inside_of(repository: Repository, path: str) -> str | None:
     """A path from the root of the repository; None where it lies elsewhere."""
     if path == STDIN:
         return None
-    whole = os.path.normpath(Path.cwd() / path)
-    folder, name = os.path.split(whole)
-    for place in (whole, str(Path(os.path.realpath(folder)) / name)):
-        if Path(place).is_relative_to(repository.root):
-            inside = Path(place).relative_to(repository.root).as_posix()
+    absolute = os.path.normpath(Path.cwd() / path)
+    folder, name = os.path.split(absolute)
+    for candidate in (absolute, str(Path(os.path.realpath(folder)) / name)):
+        if Path(candidate).is_relative_to(repository.root):
+            inside = Path(candidate).relative_to(repository.root).as_posix()
             return "" if inside == "." else inside
     return None
 

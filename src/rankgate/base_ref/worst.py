@@ -70,8 +70,8 @@ def _with_new_labels(by_base: Report, by_head: Report) -> Report:
     old, new = by_base.measured.traffic, by_head.measured.traffic
     if old is None or new is None or (old.asked, old.changed, old.share) != (new.asked, new.changed, new.share):
         return by_base
-    measured = {gate.place: gate for gate in by_head.gates if gate.over_traffic and gate.change.delta is not None}
-    gates = [measured.get(gate.place, gate) if gate.lacks_labels else gate for gate in by_base.gates]
+    measured = {gate.row_key: gate for gate in by_head.gates if gate.over_traffic and gate.change.delta is not None}
+    gates = [measured.get(gate.row_key, gate) if gate.lacks_labels else gate for gate in by_base.gates]
     return replace(by_base, gates=gates, measured=replace(by_base.measured, traffic=new))
 
 

@@ -28,7 +28,7 @@ from rankgate.criteria.gate import (
     WrittenEvidence,
 )
 from rankgate.criteria.parts import Listed, NotWritten, OnUse, Part, ReadAs, Text, optional, refuse, validated
-from rankgate.criteria.paths import MAX_BYTES, WAIVERS, InputFile, beside, place
+from rankgate.criteria.paths import MAX_BYTES, WAIVERS, InputFile, beside, location
 from rankgate.errors import Problem, RankgateError, bad_input, did_you_mean, shown
 from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import COVERAGE, DEFAULT_K, SEPARATOR, By, Matching
@@ -50,7 +50,7 @@ _OF_THE_FILE = ("evidence", "confidence", "max_unjudged")  # what a gate takes f
 
 
 def _placed(path: str, info: ValidationInfo) -> str:
-    return place(path, info.context["at"]) if info.context else path
+    return location(path, info.context["at"]) if info.context else path
 
 
 def _beside(path: str, info: ValidationInfo) -> str:

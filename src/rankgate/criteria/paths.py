@@ -77,7 +77,7 @@ def inputs_named(path: str, *, at: str | None = None) -> dict[str, str]:
     paths = (
         (key, each.get("path", each.get("file")) if isinstance(each, dict) else each) for key, each in named.items()
     )
-    return {key: place(each, at or path) for key, each in paths if isinstance(each, str)}
+    return {key: location(each, at or path) for key, each in paths if isinstance(each, str)}
 
 
 def _mapping(value: Any, key: str) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def _mapping(value: Any, key: str) -> dict[str, Any]:
     return written if isinstance(written, dict) else {}
 
 
-def place(path: str, criteria_path: str) -> str:
+def location(path: str, criteria_path: str) -> str:
     """Where an input lies: an address as it is, a path as `beside` says."""
     return path if _SCHEME.match(path) else beside(criteria_path, path)
 

@@ -241,11 +241,11 @@ class _Ranked(ListColumns):
         return min(len(self._query.ids), self._depth)
 
     @overload
-    def __getitem__(self, place: int) -> Listed: ...
+    def __getitem__(self, index: int) -> Listed: ...
     @overload
-    def __getitem__(self, place: slice) -> list[Listed]: ...
-    def __getitem__(self, place: int | slice) -> Listed | list[Listed]:
-        return list(self)[place]
+    def __getitem__(self, index: slice) -> list[Listed]: ...
+    def __getitem__(self, index: int | slice) -> Listed | list[Listed]:
+        return list(self)[index]
 
     def __iter__(self) -> Iterator[Listed]:
         return (Listed(id=item, gain=gain) for item, gain in zip(*self.columns(), strict=True))

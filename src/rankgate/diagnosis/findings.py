@@ -47,7 +47,7 @@ _COUNTED = {
     Cause.GONE: "{have} lost a relevant document from the list",
     Cause.LOWER: "still list{s} one that fell below {first}",
 }
-_PLACES = {"no_result": "without a result", "gone": "without it in the list", "lower": "with it below {first}"}
+_KINDS_OF_MISS = {"no_result": "without a result", "gone": "without it in the list", "lower": "with it below {first}"}
 # Of questions whose text the pull request changed or removed.
 _UNANSWERED = "{are} not answered: the run states no text, or another one, in {their} line{s_of_many}"
 _ABSENT = "{are} absent from the run"
@@ -119,7 +119,7 @@ def diagnose_conclusion(
         gold = replace(gold, samples={query: sample for query, sample in samples.items() if query in names})
         candidate = on_rows(candidate, rows)
         baseline = on_rows(baseline, rows) if baseline else None
-    gate = next((each for each in report.gates if each.place == (about.gate, about.segment)), None)
+    gate = next((each for each in report.gates if each.row_key == (about.gate, about.segment)), None)
     if gate is None:
         pairs = paired_scores(metric, candidate, baseline) if baseline else None
         if pairs is None:
@@ -130,7 +130,7 @@ def diagnose_conclusion(
     if not of_floor:
         gate = replace(gate, segment=None)  # `diagnose` explains drops of rows over all questions
     findings = diagnose(gold, metrics, [gate], candidate, baseline, lists)
-    worse = len(report.changes.losers_of(about.place)) if about.gate else 0
+    worse = len(report.changes.losers_of(about.row_key)) if about.gate else 0
     if not findings and baseline and not of_floor and worse > 1 and of_list(metric):
         findings = _counted(causes.case_of(gate, metric, gold, candidate, baseline))
     return [*_rising(report), *findings] or [each for each in known if each.rule == STALE]
@@ -225,32 +225,35 @@ def _floors(
 def _below(gate: GateResult, k: int, gold: Gold, candidate: Scores, baseline: Scores | None) -> Diagnosis | None:
     """Where what the questions miss is; beside a baseline only of those that it did not miss, if there are such."""
     samples = [each for each in gold.samples.values() if each.relevant() and in_segment(each.tags, gate.segment)]
-    missed = {sample.query_id: place for sample in samples if (place := _place(candidate, sample, k)) is not None}
+    missed = {sample.query_id: kind for sample in samples if (kind := _kind_of_miss(candidate, sample, k)) is not None}
     if not missed:
         return None
     missed_before: set[str] = set()
     if baseline is not None:
-        missed_before = {sample.query_id for sample in samples if _place(baseline, sample, k) is not None}
-    new = {query: place for query, place in missed.items() if query not in missed_before}
+        missed_before = {sample.query_id for sample in samples if _kind_of_miss(baseline, sample, k) is not None}
+    new = {query: kind for query, kind in missed.items() if query not in missed_before}
     counted = new or missed
-    places = Counter(counted.values())
+    kinds = Counter(counted.values())
     elsewhere = sum(_went_elsewhere(candidate, gold.samples[query]) for query in counted)
     which = " tagged {tag}" if gate.segment is not None else ""
-    where = {_PLACES[place].format(first=first_text(k)): places[place] for place in _PLACES if places[place]}
-    parts = [f"{count:,} {place}" if len(where) > 1 else f"all {place}" for place, count in where.items()]
+    parts = [
+        f"{kinds[kind]:,} {text}" if len(kinds) > 1 else f"all {text}"
+        for kind, text in _KINDS_OF_MISS.items()
+        if kinds[kind]
+    ]
     text = f"{len(missed):,} of the {count_text(len(samples), 'question')}{which} miss a relevant document"
     if old := len(missed) - len(new):
         text += f", {old:,} of them in the baseline, too" if new else ", as in the baseline"
         text += f"; of the {len(new):,} others" if new else ""
-    text += f"{' ' if old and new else ': '}{', '.join(parts)}"
+    text += f"{' ' if old and new else ': '}{', '.join(parts).format(first=first_text(k))}"
     text += f"; {elsewhere:,} went to other sources only" if elsewhere else ""
     evidence: dict[str, str | int | float] = {"questions": len(samples), "misses": len(missed), "elsewhere": elsewhere}
-    evidence |= {**places, **({"tag": gate.segment} if gate.segment is not None else {})}
+    evidence |= {**kinds, **({"tag": gate.segment} if gate.segment is not None else {})}
     evidence |= {"in_baseline": old} if baseline is not None else {}
     return Diagnosis(rule="below_floor", finding=text, evidence=evidence)
 
 
-def _place(scores: Scores, sample: Sample, k: int) -> str | None:
+def _kind_of_miss(scores: Scores, sample: Sample, k: int) -> str | None:
     """Where what a question misses in its first k is; None where it misses nothing."""
     summary = scores.rank_summaries.get(sample.query_id)
     if summary is None or not summary.retrieved:

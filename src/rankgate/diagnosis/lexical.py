@@ -82,30 +82,30 @@ class LexicalIndex:
             raise bad_input("no document has a word to find it by", file=name)
         self._ids = [(document.id, document.doc_id) for document in documents]
         self._places: dict[str, list[int]] = {}
-        for place, document in enumerate(documents):
+        for row, document in enumerate(documents):
             for key in {document.id, document.doc_id} - {None}:
-                self._places.setdefault(str(key), []).append(place)
+                self._places.setdefault(str(key), []).append(row)
         self._index: Any = bm25s.BM25(method="lucene", k1=1.5, b=0.75, dtype="float64")
         self._index.index(texts, show_progress=False)
 
     def look(self, question: Question, k: int, depth: int) -> Lexical:
         """What BM25 finds in its first `depth` results, and what that and the run's first k ranks suggest."""
         scores = self._scores(question.question or "")
-        order = sorted(scores, key=lambda place: (-scores[place], place))
-        ranks = {place: rank for rank, place in enumerate(order, start=1)}
+        order = sorted(scores, key=lambda row: (-scores[row], row))
+        ranks = {row: rank for rank, row in enumerate(order, start=1)}
         expected = tuple(self._placed(document, ranks, k, depth) for document in question.expected)
-        first = tuple(LexicalHit(self._ids[place][0], scores[place], self._ids[place][1]) for place in order[:depth])
+        first = tuple(LexicalHit(self._ids[row][0], scores[row], self._ids[row][1]) for row in order[:depth])
         return Lexical(first=first, expected=expected, suggests=_most_telling(question, expected))
 
     def _scores(self, question: str) -> dict[int, float]:
         """The documents that share a word with the question, by their place."""
         known = [word for word in words(question) if word in self._known]
         scores = enumerate(self._index.get_scores(known).tolist() if known else ())
-        return {place: score for place, score in scores if score > 0}
+        return {row: score for row, score in scores if score > 0}
 
     def _placed(self, document: Expected, ranks: dict[int, int], k: int, depth: int) -> LexicalExpected:
         places = self._places.get(document.id)
-        rank = min((ranks[place] for place in places or () if place in ranks), default=None)
+        rank = min((ranks[row] for row in places or () if row in ranks), default=None)
         within = rank is not None and rank <= depth
         by_run = document.after is not None and document.after <= depth
         suggests: Suggestion = "not_in_corpus" if places is None else _SUGGESTED[within, by_run]

@@ -118,9 +118,9 @@ def _read(gold: Gold, depth: int, separator: str | None, rankings: Iterable[Rank
             shared = [documents.setdefault(item, item) for item in ranking.ids]
         else:
             shared = [names.setdefault(item, item) for item in ranking.ids]
-            for place, item in enumerate(ranking.ids):
+            for index, item in enumerate(ranking.ids):
                 if item not in documents:
-                    documents[item] = document_of(item, stated[place].doc_id if stated else None, separator)
+                    documents[item] = document_of(item, stated[index].doc_id if stated else None, separator)
         if ranking.query_id not in gold.samples:
             continue
         raw = details.raw.ids[:DEEPEST] if details and details.raw else None

@@ -54,9 +54,9 @@ def losers(
             old = before[row] if before else None
             if old is not None and sign * (value - old) < -TOLERANCE:
                 fallen.append((sign * (value - old), query))
-        worse[result.place] = [query for _, query in sorted(fallen)]
+        worse[result.row_key] = [query for _, query in sorted(fallen)]
         if low is not None:
-            lowest[result.place] = low[1]
+            lowest[result.row_key] = low[1]
     return worse, lowest
 
 

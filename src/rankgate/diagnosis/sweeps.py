@@ -92,8 +92,8 @@ def _means(metrics: Sequence[Metric], rows: Sequence[Row]) -> tuple[float, ...]:
     counts = Counter(map(id, rows))
     by_id = {id(row): row for row in rows}
     means: list[float] = []
-    for place, metric in enumerate(metrics):
-        repeated = (repeat(by_id[each][place], times) for each, times in counts.items())
+    for index, metric in enumerate(metrics):
+        repeated = (repeat(by_id[each][index], times) for each, times in counts.items())
         means.append(metric.aggregate([value for value in chain.from_iterable(repeated) if value is not None]))
     return tuple(means)
 
@@ -155,7 +155,7 @@ def _columns(metrics: Sequence[Metric], gold: Gold, scores: Scores) -> dict[str,
             others.append(metric)
     if others:
         rows = matched_rows(others, gold, scores)
-        columns |= {metric.name: [row[place] for row in rows] for place, metric in enumerate(others)}
+        columns |= {metric.name: [row[index] for row in rows] for index, metric in enumerate(others)}
     return columns
 
 

@@ -24,7 +24,7 @@ def waive(gates: Sequence[GateResult], waivers: Waivers, date: str) -> WaivedRes
     """Let the violations pass that a waiver covers on that day, as warnings, and say what became of each waiver."""
     uses = [_use(waiver, gates, date) for waiver in waivers.entries]
     counting = {(use.gate, use.segment): use for use in uses if use.state in ("in_force", "expiring")}
-    waived = [_waived(gate, counting.get(gate.place)) for gate in gates]
+    waived = [_waived(gate, counting.get(gate.row_key)) for gate in gates]
     warnings, notes = list[str](), list[str]()
     for use in uses:
         sentence = _sentence(use, waived, date)
@@ -51,7 +51,7 @@ def _waived(gate: GateResult, use: WaiverUse | None) -> GateResult:
 
 def _use(waiver: Waiver, gates: Sequence[GateResult], date: str) -> WaiverUse:
     """What became of a waiver; of a gate that both sides judge, the larger violation counts."""
-    rows = [gate for gate in gates if gate.place == (waiver.gate, waiver.segment)]
+    rows = [gate for gate in gates if gate.row_key == (waiver.gate, waiver.segment)]
     largest = max((gate.decision.violation for gate in rows if gate.decision.violation is not None), default=None)
     return WaiverUse(**dict(waiver), state=_state(waiver, rows, largest, date), violation=largest)
 

@@ -83,7 +83,7 @@ def _beside(report: Report, gate: GateResult, rows: Sequence[GateResult]) -> dic
     return {
         "questions": gate.measured.n,
         "pairs": gate.change.n_pairs,
-        "worse": len(report.changes.losers_of(gate.place)),
+        "worse": len(report.changes.losers_of(gate.row_key)),
         "missing": missing_of(gate),
         "gates_fail": len(with_other_cause),
         "same_cause": len(other_gates - with_other_cause),
@@ -98,6 +98,6 @@ def _one_cause(report: Report, first: GateResult, gate: GateResult) -> bool:
     """Whether nearly all questions that got worse by `gate` got worse by `first` too, or both lack verdicts."""
     if first.lacks_verdicts and gate.lacks_verdicts:
         return True
-    worse = set(report.changes.losers_of(gate.place))
-    in_both = worse.intersection(report.changes.losers_of(first.place))
+    worse = set(report.changes.losers_of(gate.row_key))
+    in_both = worse.intersection(report.changes.losers_of(first.row_key))
     return bool(worse) and len(in_both) >= ONE_CAUSE * len(worse)

@@ -93,7 +93,7 @@ def unnamed_losses(criteria: Criteria, gold: Gold, candidate: Scores, baseline: 
         parts = tagged if len(rows) == len(now) else _among(tagged, rows)
         clusters = [candidate.clusters[row] for row in rows] if candidate.clusters else []
         for each in lost_parts(changes, parts, clusters=clusters, named=tags):
-            chosen = [rows[place] for place in each.rows]
+            chosen = [rows[index] for index in each.rows]
             part = PartLoss(
                 segment=each.name,
                 metric=metric.name,
@@ -102,7 +102,7 @@ def unnamed_losses(criteria: Criteria, gold: Gold, candidate: Scores, baseline: 
                 before=_mean([before[row] or 0.0 for row in chosen]),
                 now=_mean([now[row] or 0.0 for row in chosen]),
                 n=len(chosen),
-                worse=sum(changes[place] < -TOLERANCE for place in each.rows),
+                worse=sum(changes[index] < -TOLERANCE for index in each.rows),
                 p=each.p,
             )
             lost.append((each.change * len(each.rows), part))
@@ -111,7 +111,7 @@ def unnamed_losses(criteria: Criteria, gold: Gold, candidate: Scores, baseline: 
 
 def _among(parts: Mapping[str, Sequence[int]], rows: Sequence[int]) -> dict[str, list[int]]:
     """The parts as far as they lie in these rows, by their places there."""
-    places = {row: place for place, row in enumerate(rows)}
+    places = {row: index for index, row in enumerate(rows)}
     kept: dict[str, list[int]] = {}
     for name, part_rows in parts.items():
         within = [places[row] for row in part_rows if row in places]

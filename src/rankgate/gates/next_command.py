@@ -21,7 +21,7 @@ def next_command(report: Report, conclusion: Conclusion) -> list[str]:
         return []
     call = report.call or Call(retriever=True, store=True)
     elsewhere = _elsewhere(report)
-    if any(gate.over_traffic for gate in report.gates if gate.place == conclusion.place):
+    if any(gate.over_traffic for gate in report.gates if gate.row_key == conclusion.row_key):
         return ["rankgate", "check", *elsewhere, *_given(call, "gold", "run", "baseline"), "-o", PAGE]
     run = report.provenance.run.path if report.provenance.run else None
     empties = report.measured.empties
@@ -36,8 +36,8 @@ def next_command(report: Report, conclusion: Conclusion) -> list[str]:
     elif conclusion.kind is ConclusionKind.OTHER_CODE:
         words = ["check", "--record", *elsewhere, *_given(call, "gold", "run", "baseline")]
     elif conclusion.kind is ConclusionKind.NO_BASELINE:
-        place = _given(call, "baseline") if call.store else ["--to", "baseline"]
-        words = ["baseline", "accept", *place, *elsewhere, *_given(call, "gold", "run")]
+        target = _given(call, "baseline") if call.store else ["--to", "baseline"]
+        words = ["baseline", "accept", *target, *elsewhere, *_given(call, "gold", "run")]
     elif conclusion.kind is ConclusionKind.GIVEN_UP:
         words = ["compare", report.changes.given_up[0].anchor, *([run] if run else []), *_store(report)]
     elif conclusion.rule == "other" and _lacks_verdicts(report, conclusion):
@@ -57,16 +57,16 @@ def _question(report: Report, conclusion: Conclusion) -> str | None:
         (
             gate.decision.queries
             for gate in report.gates
-            if conclusion.rule == "other" and gate.place == conclusion.place
+            if conclusion.rule == "other" and gate.row_key == conclusion.row_key
         ),
         [],
     )
     changes = report.changes
-    worse = changes.losers_of(conclusion.place)
+    worse = changes.losers_of(conclusion.row_key)
     in_order = [move.query_id for move in changes.misses if move.query_id in worse]  # as every output lists them
     question = next(iter([*named, *in_order, *worse]), None)
-    if question is None and conclusion.rule == "floor" and conclusion.place:
-        return changes.lowest.get(conclusion.place)
+    if question is None and conclusion.rule == "floor" and conclusion.row_key:
+        return changes.lowest.get(conclusion.row_key)
     return question
 
 
@@ -88,7 +88,7 @@ def accept_command(report: Report, conclusion: Conclusion) -> list[str]:
 
 
 def _lacks_verdicts(report: Report, conclusion: Conclusion) -> bool:
-    return any(gate.lacks_verdicts for gate in report.gates if gate.place == conclusion.place)
+    return any(gate.lacks_verdicts for gate in report.gates if gate.row_key == conclusion.row_key)
 
 
 def _judged(report: Report, call: Call) -> list[str]:

@@ -56,16 +56,16 @@ def internal_error(error: BaseException) -> Problem:
     if isinstance(error, OSError) and error.strerror:
         stream = "standard output" if error.errno in _OF_STANDARD_OUTPUT else None
         return Problem(f"the operating system refuses: {error.strerror}", str(error.filename or "") or stream)
-    place = ""
+    location = ""
     frame = error.__traceback__
     while frame is not None:
         name = frame.tb_frame.f_globals.get("__name__", "")
         if name.partition(".")[0] == "rankgate":
-            place = f" in {name}:{frame.tb_lineno}"
+            location = f" in {name}:{frame.tb_lineno}"
         frame = frame.tb_next
     text = " ".join(str(error).split())[:200]
     what = f"{type(error).__name__}: {text}" if text else type(error).__name__
     version = ".".join(map(str, sys.version_info[:3]))
     versions = f"rankgate {__version__}, Python {version}"
-    bug = f"internal error: {what}{place} ({versions}); this is our bug, please report this line at {ISSUES}"
+    bug = f"internal error: {what}{location} ({versions}); this is our bug, please report this line at {ISSUES}"
     return Problem(bug, kind=ProblemKind.INTERNAL)

@@ -215,7 +215,7 @@ class Together:
 
     def __init__(self, metrics: Sequence[Metric]) -> None:
         self._metrics = [(metric, sees_hits_alone(metric)) for metric in metrics]
-        self._others = [(place, metric) for place, (metric, alone) in enumerate(self._metrics) if not alone]
+        self._others = [(index, metric) for index, (metric, alone) in enumerate(self._metrics) if not alone]
         self._known: dict[object, list[float | None]] = {}
 
     def values(self, query: MatchedQuery) -> list[float | None]:
@@ -229,8 +229,8 @@ class Together:
         if not self._others:
             return known
         values = known.copy()
-        for place, metric in self._others:
-            values[place] = metric.per_query(query)
+        for index, metric in self._others:
+            values[index] = metric.per_query(query)
         return values
 
 

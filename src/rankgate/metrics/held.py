@@ -108,7 +108,7 @@ def _of_rows(rows: Sequence[Mapping[str, Any]], needs: frozenset[RunField], name
     log = ProblemLog()
     placed = [(Problem("", name, None, f"[{at}]"), row) for at, row in enumerate(rows)]
     if rows and not LISTS.isdisjoint(rows[0]):
-        lines = ((number, place, dict(row)) for number, (place, row) in enumerate(placed))
+        lines = ((number, location, dict(row)) for number, (location, row) in enumerate(placed))
         return rankings_of(lines, needs, log)
     return read_records(usual_map([*rows[0]] if rows else [], name, kind="frame"), placed, name, needs, log)
 
@@ -118,10 +118,10 @@ def _samples(rows: Sequence[Mapping[str, Any]]) -> dict[str, Sample]:
     log, samples = ProblemLog(), dict[str, Sample]()
     placed = [(Problem("", "gold", None, f"[{at}]"), row) for at, row in enumerate(rows)]
     if rows and "expected_output" in rows[0]:
-        for at, (place, row) in enumerate(placed):
-            sample = to_sample({"id": str(at), **row}, place, log)
+        for at, (location, row) in enumerate(placed):
+            sample = to_sample({"id": str(at), **row}, location, log)
             if sample is not None:
-                add_sample(samples, sample, place, log)
+                add_sample(samples, sample, location, log)
     else:
         fields = usual_fields([*rows[0]] if rows else [], Problem("", "gold"), kind="frame")
         samples = read_judgments(fields, placed, log)

@@ -88,7 +88,7 @@ def match(
     gains = sample.gains.items()
     documents = ids if how.by is _CHUNK or how.by is _SPAN else _documents(sample, ids, ranking.details, how)
     placed = covering = unfit = None
-    place: Callable[[str], int] = documents.index
+    index_of: Callable[[str], int] = documents.index
     if how.by is _SPAN:
         from rankgate.metrics.placing import found_at  # noqa: PLC0415 -- paid only where passages are matched
 
@@ -96,9 +96,9 @@ def match(
         covering = found_at(placed, sample.spans, how.coverage)
         doubts = (placed.unfit.get(doc) for doc, gain in gains if gain > 0 and doc not in covering)
         unfit = next(filter(None, doubts), None)
-        place = {span: ranks[0] - 1 for span, ranks in covering.items()}.__getitem__
+        index_of = {span: ranks[0] - 1 for span, ranks in covering.items()}.__getitem__
     elif len(gains) > _FEW:  # where each document stands first
-        place = dict(zip(reversed(documents), range(len(documents) - 1, -1, -1), strict=True)).__getitem__
+        index_of = dict(zip(reversed(documents), range(len(documents) - 1, -1, -1), strict=True)).__getitem__
     hits: dict[str, tuple[int, float]] = {}
     repeats: list[tuple[int, float]] = []
     ideal: list[float] = []
@@ -107,7 +107,7 @@ def match(
             continue
         ideal.append(gain)
         try:
-            rank = place(doc) + 1
+            rank = index_of(doc) + 1
         except (ValueError, KeyError):
             continue  # not retrieved
         hits[doc] = rank, gain

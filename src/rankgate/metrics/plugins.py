@@ -90,26 +90,28 @@ def _installed() -> dict[type[BaseMetric], tuple[str, str]]:
     taken = {word for family in families() for word in (family.key, *family.aliases)} | set(PRESETS)
     accepted: dict[type[BaseMetric], tuple[str, str]] = {}
     for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name):
-        place = f"entry point {point.name!r} of {ENTRY_POINT_GROUP}"
+        entry_point = f"entry point {point.name!r} of {ENTRY_POINT_GROUP}"
         try:
             family = point.load()
         except Exception as error:
-            raise bad_input(f"{place}: {point.value} cannot be imported: {error}") from error
+            raise bad_input(f"{entry_point}: {point.value} cannot be imported: {error}") from error
         if not (isinstance(family, type) and issubclass(family, BaseMetric)):
-            raise bad_input(f"{place}: {point.value} is not a subclass of rankgate.metrics.base.BaseMetric")
+            raise bad_input(f"{entry_point}: {point.value} is not a subclass of rankgate.metrics.base.BaseMetric")
         lacking = [name for name in REQUIRED if not hasattr(family, name)]
         names = (getattr(family, "key", ""), *family.aliases)
         clash = taken.intersection(names)
         if clash:
-            raise bad_input(f"{place}: the name {min(clash)!r} is already taken")
+            raise bad_input(f"{entry_point}: the name {min(clash)!r} is already taken")
         strange = [name for name in names if name and not re.fullmatch(r"(?!\w*_\d+$)[a-z][a-z0-9_]*", name)]
         if strange:  # an end as _5 is a cut-off
-            raise bad_input(f"{place}: the name {strange[0]!r} must be lower-case letters, digits and underscores")
+            raise bad_input(
+                f"{entry_point}: the name {strange[0]!r} must be lower-case letters, digits and underscores"
+            )
         if lacking:
-            raise bad_input(f"{place}: {point.value} has no {lacking[0]}")
+            raise bad_input(f"{entry_point}: {point.value} has no {lacking[0]}")
         if family.reads and not any("kind" in vars(base) for base in family.__mro__ if base is not BaseMetric):
             what = "reads more than ids and gains, so it has to say what of a retrieval it measures: `kind`"
-            raise bad_input(f"{place}: {point.value} {what}")
+            raise bad_input(f"{entry_point}: {point.value} {what}")
         taken.update(names)
         accepted[family] = (point.dist.name, point.dist.version) if point.dist else (point.value, "")
     return accepted

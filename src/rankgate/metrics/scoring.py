@@ -306,10 +306,10 @@ def _uncut(tally: Tally) -> dict[str, list[float | None]]:
         return {}
     columns: dict[str, list[float | None]] = {}
     cut = {metric.name: column for metric, column in zip(tally.plan.metrics, tally.columns, strict=True)}
-    for place, metric in enumerate(tally.deep):
+    for index, metric in enumerate(tally.deep):
         column = [*cut[metric.name]]
         for row, values in tally.below.items():
-            column[row] = values[place]
+            column[row] = values[index]
         _refuse_infinite(metric, column, tally.query_ids)
         columns |= {metric.name: column} if column != cut[metric.name] else {}
     return columns

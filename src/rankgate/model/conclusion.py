@@ -78,8 +78,8 @@ class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
     traffic: TrafficShare | None = None
 
     @property
-    def place(self) -> tuple[str, str | None] | None:
-        """The row that it speaks of, as `GateResult.place`."""
+    def row_key(self) -> tuple[str, str | None] | None:
+        """The row that it speaks of, as `GateResult.row_key`."""
         return None if self.gate is None else (self.gate, self.segment)
 
 

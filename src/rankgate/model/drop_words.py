@@ -86,7 +86,7 @@ def _unproven(topic: Topic, questions: str) -> str:
 
 def _what_stays(topic: Topic) -> str:
     """`list changed in the first 5`: as far as the metric looks; of values that no list has, and of answers, those."""
-    if any(each.by_judge for each in topic.report.gates if each.place == topic.conclusion.place):
+    if any(each.by_judge for each in topic.report.gates if each.row_key == topic.conclusion.row_key):
         return "answer changed"
     metric = topic.conclusion.metric or ""
     if topic.conclusion.unit not in (Unit.SHARE, Unit.SCORE) or metric.startswith("score("):
@@ -97,7 +97,7 @@ def _what_stays(topic: Topic) -> str:
 
 def _row(topic: Topic) -> GateResult | None:
     """The first row of what the conclusion is about."""
-    return next((each for each in topic.report.gates if each.place == topic.conclusion.place), None)
+    return next((each for each in topic.report.gates if each.row_key == topic.conclusion.row_key), None)
 
 
 def _uncompared(topic: Topic) -> str:

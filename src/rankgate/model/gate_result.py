@@ -199,7 +199,7 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
         return None if self.limits.regression_max is None else -self.direction.sign * self.limits.regression_max
 
     @property
-    def place(self) -> tuple[str, str | None]:
+    def row_key(self) -> tuple[str, str | None]:
         """Gate and segment: what waivers name, and what both sides of a base judge alike."""
         return self.name, self.segment
 

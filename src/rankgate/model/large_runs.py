@@ -113,11 +113,11 @@ class PackedIds(Sequence[str]):
         return self._text.count("\n") + 1
 
     @overload
-    def __getitem__(self, place: int) -> str: ...
+    def __getitem__(self, index: int) -> str: ...
     @overload
-    def __getitem__(self, place: slice) -> list[str]: ...
-    def __getitem__(self, place: int | slice) -> str | list[str]:
-        return self._text.split("\n")[place]
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        return self._text.split("\n")[index]
 
 
 def trim(query: MatchedQuery, most: int) -> None:

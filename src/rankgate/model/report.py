@@ -275,7 +275,7 @@ class Measurements(msgspec.Struct, frozen=True, kw_only=True):
 class RunChanges(msgspec.Struct, frozen=True, kw_only=True):
     """Which questions, answers and parts got better or worse than before.
 
-    Three are known to the check alone: `losers` has by `GateResult.place` the questions that got worse, the worst
+    Three are known to the check alone: `losers` has by `GateResult.row_key` the questions that got worse, the worst
     first, `lowest` one with the lowest value, and `anchor` is what the acceptance of the run has to remember of
     `given_up`.
     """

@@ -126,6 +126,6 @@ def headline_gate(report: Report) -> GateResult | None:
     conclusion = report.conclusion
     if conclusion.kind not in OF_GATES:
         return None
-    rows = [gate for gate in report.gates if gate.place == conclusion.place and gate.verdict is report.verdict]
+    rows = [gate for gate in report.gates if gate.row_key == conclusion.row_key and gate.verdict is report.verdict]
     exact = [gate for gate in rows if conclusion.limit in (gate.limit, gate.limits.threshold)]
     return next(iter(exact or rows), None)

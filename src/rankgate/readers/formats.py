@@ -283,6 +283,6 @@ def _named(format: str | None, table: Mapping[str, object], what: str) -> str | 
     return format
 
 
-def _at(place: str) -> Any:
-    module, _, name = place.partition(":")
+def _at(location: str) -> Any:
+    module, _, name = location.partition(":")
     return getattr(import_module(module), name)

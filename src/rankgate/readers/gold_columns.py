@@ -66,7 +66,7 @@ def roles_of(names: Sequence[str]) -> dict[str, list[str]]:
 
 
 def usual_fields(
-    names: Sequence[str], place: Problem, kind: str = "gold", first: Mapping[str, Any] | None = None
+    names: Sequence[str], location: Problem, kind: str = "gold", first: Mapping[str, Any] | None = None
 ) -> FieldMap:
     """The map that the columns of a table imply, or the keys of a record; else a RankgateError says what to write.
 
@@ -82,9 +82,9 @@ def usual_fields(
     if doubtful:
         advice = f"rename its columns to {', '.join(wanted)}"
         if kind != "frame":
-            advice = _commands(_suggested(names, roles, wanted, first or {}), place.file or "FILE")
+            advice = _commands(_suggested(names, roles, wanted, first or {}), location.file or "FILE")
         message = f"{_doubt(names, roles, doubtful[0])}; {advice}"
-        raise bad_input(message, file=place.file, line=place.line, key=place.key)
+        raise bad_input(message, file=location.file, line=location.line, key=location.key)
     optional = [key for key in ("question", "items") if len(roles[key]) == 1]
     known: dict[str, Any] = {key: roles[key][0] for key in (*wanted, *optional)}
     return with_segments(FieldMap(**known), names)
@@ -256,7 +256,7 @@ def split_cells(rows: list[tuple[Problem, Any]], fields: FieldMap) -> tuple[list
     addresses = [part for text in texts if "://" in text for part in text.split(sign or ",")]
     if any("://" not in part for part in addresses):
         return rows, ""
-    return [(place, {**row, column: _documents(row.get(column), sign or ",")}) for place, row in rows], sign
+    return [(location, {**row, column: _documents(row.get(column), sign or ",")}) for location, row in rows], sign
 
 
 def _documents(cell: Any, sign: str) -> Any:

@@ -18,11 +18,11 @@ MAX_YAML = 20_000_000  # bytes; YAML takes half a minute for them, JSONL a secon
 
 def read_line(line: bytes, number: int, samples: dict[str, Sample], source: Source, log: ProblemLog) -> None:
     """Add the sample of a line of JSONL, or note what is wrong with it."""
-    place = Problem("", source.name, number)
+    location = Problem("", source.name, number)
     try:
-        _add(line_json(line), samples, place, log)
+        _add(line_json(line), samples, location, log)
     except (ValueError, RecursionError) as error:
-        log.note(place, explain(line, error))
+        log.note(location, explain(line, error))
 
 
 def read_json(source: Source, log: ProblemLog) -> dict[str, Sample]:
@@ -54,7 +54,7 @@ def _entries(value: object, source: Source, log: ProblemLog, line: int) -> Itera
         log.add(Problem(message, source.name, line, "samples" if nested else None))
 
 
-def _add(value: object, samples: dict[str, Sample], place: Problem, log: ProblemLog) -> None:
-    sample = to_sample(value, place, log)
+def _add(value: object, samples: dict[str, Sample], location: Problem, log: ProblemLog) -> None:
+    sample = to_sample(value, location, log)
     if sample is not None:
-        add_sample(samples, sample, place, log)
+        add_sample(samples, sample, location, log)

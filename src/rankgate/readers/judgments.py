@@ -139,15 +139,15 @@ def records_of(
 def read_judgments(fields: FieldMap, records: Records, log: ProblemLog) -> dict[str, Sample]:
     """Samples from objects with a judgment each, or a list of them; where nobody has judged (null, "") stands none."""
     samples: dict[str, Sample] = {}
-    for _, place, judged in looked_up(records, _judged, Finder(fields, frozenset()), log):
+    for _, location, judged in looked_up(records, _judged, Finder(fields, frozenset()), log):
         query_id = judged.query_id
         question = judged.question
-        where = replace(place, key=".".join(filter(None, (place.key, query_id))))
+        where = replace(location, key=".".join(filter(None, (location.key, query_id))))
         for column, value in judged.parts:
             log.beside.add(query_id, column, value)
         sample = samples.get(query_id)
         if sample is None:
-            samples[query_id] = sample = Sample(query_id=query_id, gains={}, question=question, line=place.line)
+            samples[query_id] = sample = Sample(query_id=query_id, gains={}, question=question, line=location.line)
         elif question and sample.question and question != sample.question:
             log.note(where, f"conflicting text: {shown(sample.question)} above and {shown(question)} here")
             continue
@@ -235,7 +235,7 @@ def _listed(entry: Any, finder: Finder, query: str) -> tuple[Any, Any]:
     if finder.names("chunk_id"):
         doc = finder.required("chunk_id", entry, query)
         return doc, finder.required("gain", entry, query) if finder.names("gain") else 1
-    keys = usual_names([*entry], {"chunk_id": DOC, "gain": GAIN}, "gold", finder.place)
+    keys = usual_names([*entry], {"chunk_id": DOC, "gain": GAIN}, "gold", finder.location)
     return entry[keys["chunk_id"]], entry[keys["gain"]]
 
 

@@ -69,11 +69,11 @@ def read_jsonl(
                 seen[strict.query_id] = (number, {strict.question_digest})
                 yield strict
                 continue
-        place = Problem("", source.name, number)
+        location = Problem("", source.name, number)
         try:
             loose = loosely.decoded(line)
         except REFUSED as error:
-            log.note(place, explain(line, error, missing=True))
+            log.note(location, explain(line, error, missing=True))
             continue
         is_traffic = loose.traffic is True
         if is_traffic and not lines.traffic:
@@ -83,9 +83,9 @@ def read_jsonl(
         first = seen[query_id][0] if query_id in seen else 0
         systems = _two_systems(source.head, first, line)
         if systems:
-            log.note(place, two_systems(query_id, (systems.first, systems.second), systems.key, first))
+            log.note(location, two_systems(query_id, (systems.first, systems.second), systems.key, first))
             log.raise_if_any()  # the whole file is like that
-        ranking = _checked(loose, lines.needs, seen, number, place, log)
+        ranking = _checked(loose, lines.needs, seen, number, location, log)
         if ranking is not None:
             yield ranking
     log.raise_if_any()
@@ -129,16 +129,16 @@ def rankings_of(
     needs = needs - {RunField.TRAFFIC}
     shape = loose_shape(needs)
     seen_by_kind: tuple[_Seen, _Seen] = ({}, {})  # of the gold set, and of the traffic
-    for number, place, line in lines:
+    for number, location, line in lines:
         try:
             loose = loose_line(line, shape)
         except ValueError as error:
-            log.note(place, spoken(error))
+            log.note(location, spoken(error))
             continue
         is_traffic = loose.traffic is True
         if is_traffic and not traffic:
             continue
-        ranking = _checked(loose, needs, seen_by_kind[is_traffic], number, place, log)
+        ranking = _checked(loose, needs, seen_by_kind[is_traffic], number, location, log)
         if ranking is not None:
             yield ranking
     log.raise_if_any()
@@ -196,7 +196,7 @@ def _entries(source: Source, log: ProblemLog) -> Iterator[tuple[str | None, obje
 
 
 def _checked(
-    line: LooseLine, needs: frozenset[RunField], seen: _Seen, number: int, place: Problem, log: ProblemLog
+    line: LooseLine, needs: frozenset[RunField], seen: _Seen, number: int, location: Problem, log: ProblemLog
 ) -> Ranking | None:
     """The ranking of a decoded line, or None after noting what is wrong."""
     try:
@@ -204,10 +204,10 @@ def _checked(
         digest = line.question_sha256
         first, texts = seen.setdefault(query_id, (number, set()))
         if first != number and (digest in texts or None in {digest, *texts}):
-            where = f"on line {first}" if place.line else f"at [{first}]"
+            where = f"on line {first}" if location.line else f"at [{first}]"
             raise ValueError(f"query {shown(query_id)} stands twice (first {where}); keep one ranking of it")
         texts.add(digest)
         return to_ranking(line, query_id, needs)
     except ValueError as error:
-        log.note(place, error)
+        log.note(location, error)
         return None

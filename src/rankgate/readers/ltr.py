@@ -29,11 +29,11 @@ def _read(source: Source, log: ProblemLog) -> dict[str, Sample]:
 def _rows(source: Source, log: ProblemLog) -> Iterator[tuple[Problem, dict[str, str | None]]]:
     questions: dict[str, str] = {}
     for number, line in source.lines():
-        place = Problem("", source.name, number)
+        location = Problem("", source.name, number)
         try:
             text = line.decode()
         except UnicodeDecodeError as error:
-            log.note(place, utf8_message(error))
+            log.note(location, utf8_message(error))
             continue
         if text.lstrip().startswith("#"):
             stated = _QUESTION.match(text)
@@ -42,9 +42,11 @@ def _rows(source: Source, log: ProblemLog) -> Iterator[tuple[Problem, dict[str, 
         row = _ROW.match(text)
         if row is None or row["document"] is None:
             what = "no document" if row else "no row"
-            log.note(place, f"{what} of a learning-to-rank list, `3 qid:1 1:0.5 # doc-3`; found {shown(text.strip())}")
+            log.note(
+                location, f"{what} of a learning-to-rank list, `3 qid:1 1:0.5 # doc-3`; found {shown(text.strip())}"
+            )
             continue
-        yield place, {**row.groupdict(), "question": questions.get(row["query"])}
+        yield location, {**row.groupdict(), "question": questions.get(row["query"])}
 
 
 def _recognise(start: Beginning) -> Likeness:

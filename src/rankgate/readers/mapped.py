@@ -52,8 +52,8 @@ def read_records(
         yield from rankings_of(looked_up(records, _line, finder, log), needs, log)
         return
     rows = Rows(Order.of(scored=fields.score is not None, ranked=fields.rank is not None))
-    for _, place, result in looked_up(records, _cells if cells else _row, finder, log):
-        rows.add(result.query_id, result.row, place.line, result.times, result.tags)
+    for _, location, result in looked_up(records, _cells if cells else _row, finder, log):
+        rows.add(result.query_id, result.row, location.line, result.times, result.tags)
     yield from rows.rankings(name, needs, log)
 
 
@@ -70,16 +70,16 @@ def looked_up(
     records: Records, look: Callable[[Any, Finder], T], finder: Finder, log: ProblemLog
 ) -> Iterator[tuple[int, Problem, T]]:
     """What each object holds, after its number and its place; what is wrong or missing is noted."""
-    for number, (place, record) in enumerate(records):
-        finder.place = place
+    for number, (location, record) in enumerate(records):
+        finder.location = location
         try:
             value = look(record, finder)
         except MissingNameError as error:
             finder.miss(error)
         except ValueError as error:
-            log.note(place, error)
+            log.note(location, error)
         else:
-            yield place.line or number, place, value
+            yield location.line or number, location, value
     for problem in finder.problems():
         log.add(problem)
 
@@ -260,10 +260,10 @@ def json_records(source: Source, log: ProblemLog, under: str | None = None, *, m
         )
         return
     for number, line in source.lines():
-        place = Problem("", source.name, number)
+        location = Problem("", source.name, number)
         try:
             record = line_json(line, missing=missing)
         except (ValueError, RecursionError) as error:
-            log.note(place, explain(line, error, missing=missing))
+            log.note(location, explain(line, error, missing=missing))
         else:
-            yield place, record
+            yield location, record

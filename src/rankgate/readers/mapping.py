@@ -29,7 +29,7 @@ def system_columns(names: Iterable[str], fields: FieldMap, known: Sets = SYSTEM)
     return [name for each in known for name in named([each], others)]
 
 
-def usual_names(names: Sequence[str], roles: Mapping[str, Sets], kind: str, place: Problem) -> dict[str, str]:
+def usual_names(names: Sequence[str], roles: Mapping[str, Sets], kind: str, location: Problem) -> dict[str, str]:
     """The name for each role; a RankgateError says which is lacking or there twice, and the map to write."""
     candidates = {role: named(sets, names) for role, sets in roles.items()}
     for role, each in candidates.items():
@@ -39,7 +39,7 @@ def usual_names(names: Sequence[str], roles: Mapping[str, Sets], kind: str, plac
             doubt = f"{what} {ROLES[role]} (found: {', '.join(map(shown, names[:_MAX_NAMES])) or 'nothing'})"
             values = kind == "run" and any("@" in name for name in names)
             advised = "values per query are judged by `check --run per_query:FILE`" if values else advice(known, kind)
-            raise bad_input(f"{doubt}; {advised}", file=place.file, line=place.line, key=place.key)
+            raise bad_input(f"{doubt}; {advised}", file=location.file, line=location.line, key=location.key)
     return {role: each[0] for role, each in candidates.items()}
 
 
@@ -88,9 +88,9 @@ class MissingNameError(ValueError):
         super().__init__(f"{where} has no {shown(name)}{near} (found: {listed or 'nothing'})")
         self.key = key
 
-    def at(self, place: Problem) -> Problem:
+    def at(self, location: Problem) -> Problem:
         """The problem to report."""
-        return Problem(str(self), place.file, place.line, f"map.{self.key}")
+        return Problem(str(self), location.file, location.line, f"map.{self.key}")
 
 
 class Finder:
@@ -107,7 +107,7 @@ class Finder:
         self._found: set[str] = set()
         self._lacking: dict[str, Problem] = {}
         self._missed: dict[str, Problem] = {}
-        self.place = Problem("")
+        self.location = Problem("")
         self._systems: list[str] | None = None
 
     def tags(self, record: Any, known: Sets = SYSTEM) -> list[tuple[str, str]]:
@@ -141,7 +141,7 @@ class Finder:
             return value
         if key not in self._found and key not in self._lacking:
             error = MissingNameError(key, name, "the first object, like all others,", names_of(record))
-            self._lacking[key] = error.at(self.place)
+            self._lacking[key] = error.at(self.location)
         return None
 
     def know(self, keys: Iterable[str]) -> None:
@@ -150,7 +150,7 @@ class Finder:
 
     def miss(self, error: MissingNameError) -> None:
         """Remember what an object lacked."""
-        self._missed.setdefault(error.key, error.at(self.place))
+        self._missed.setdefault(error.key, error.at(self.location))
 
     def problems(self) -> list[Problem]:
         """What was missed, to be reported when all was read."""

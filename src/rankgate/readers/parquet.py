@@ -151,9 +151,9 @@ class ParquetFile:
         names = named_in(fields).values()
         roots = list(dict.fromkeys(name if name in self.columns else name.split(".")[0] for name in names))
         columns = [name for name in roots if name in self.columns] or list(self.columns)
-        place = Problem("", self.name)
+        location = Problem("", self.name)
         for row in self.rows(f"SELECT {', '.join(map(quoted, columns))} FROM {self.table}"):  # noqa: S608 -- quoted
-            yield place, dict(zip(columns, row, strict=True))
+            yield location, dict(zip(columns, row, strict=True))
 
 
 def _pattern(path: str) -> str:

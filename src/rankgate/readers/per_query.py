@@ -59,15 +59,15 @@ def read_values(path: str, choose: Choose) -> Values:
     values: dict[str, Sequence[float | None]] = {}
     missing: set[str] = set()
     with open_table(path) as source:
-        for place, query_id, is_missing, row in _rows(source, choose, log):
+        for location, query_id, is_missing, row in _rows(source, choose, log):
             flaw = next((each for each in row if each is not None and not math.isfinite(each)), None)
             if query_id is None or query_id == "":
-                log.note(place, "a row has no query id")
+                log.note(location, "a row has no query id")
             elif query_id in values:
-                log.note(place, f"query {shown(query_id)} stands twice; keep one row of it")
+                log.note(location, f"query {shown(query_id)} stands twice; keep one row of it")
             elif flaw is not None:
                 what = "; write null where a metric is undefined" if math.isnan(flaw) else ""
-                log.note(place, f"query {shown(query_id)}: the value {flaw} is not finite{what}")
+                log.note(location, f"query {shown(query_id)}: the value {flaw} is not finite{what}")
             else:
                 values[query_id] = row
                 missing |= {query_id} if is_missing else set()
@@ -91,8 +91,8 @@ def _rows(source: Source, choose: Choose, log: ProblemLog) -> Iterator[_Row]:
 def _of_table(file: ParquetFile, choose: Choose, log: ProblemLog) -> Iterator[_Row]:
     from rankgate.readers.parquet import ID_TYPES, NUMBER_TYPES, quoted  # noqa: PLC0415 -- as above
 
-    place = Problem("", file.name)
-    query = usual_names([*file.columns], {"query_id": (*QUERY, {"id"})}, "scores", place)["query_id"]
+    location = Problem("", file.name)
+    query = usual_names([*file.columns], {"query_id": (*QUERY, {"id"})}, "scores", location)["query_id"]
     chosen = choose([*file.columns], file.name)
     wanted = {query: (ID_TYPES, "ids are texts or whole numbers")}
     wanted |= dict.fromkeys(chosen, (NUMBER_TYPES - {"FLOAT"} | {"BOOLEAN", '"NULL"'}, "values are numbers"))
@@ -103,26 +103,30 @@ def _of_table(file: ParquetFile, choose: Choose, log: ProblemLog) -> Iterator[_R
     for name, (kinds, expected) in wanted.items():
         if (kind := file.columns[name]).partition("(")[0] not in kinds:
             why = "7 digits move what equals a limit; write 64 bits (DOUBLE)" if kind == "FLOAT" else expected
-            log.note(place, f"the column {shown(name)} is of type {kind}; {why}")
+            log.note(location, f"the column {shown(name)} is of type {kind}; {why}")
     log.raise_if_any()
     missing = quoted(marks[0]) if marks else "false"
     cells = [f"CAST({quoted(query)} AS VARCHAR)", missing, *(f"CAST({quoted(each)} AS DOUBLE)" for each in chosen)]
     for query_id, is_missing, *row in file.rows(f"SELECT {', '.join(cells)} FROM {file.table}"):  # noqa: S608 -- quoted
-        yield place, query_id, is_missing, row
+        yield location, query_id, is_missing, row
 
 
 def _of_lines(source: Source, choose: Choose, log: ProblemLog) -> Iterator[_Row]:
     chosen: Sequence[str] | None = None
     for number, text in source.lines():
-        place = Problem("", source.name, number)
+        location = Problem("", source.name, number)
         try:
             line = _LINES.decode(text)
         except msgspec.MsgspecError as error:
-            log.note(place, f"{spoken(error)}; a line is as `score --per-query` writes it, and a run goes with --run")
+            log.note(
+                location, f"{spoken(error)}; a line is as `score --per-query` writes it, and a run goes with --run"
+            )
             continue
         if chosen is None:
             chosen = choose([*line.scores], source.name)
         if lacking := [name for name in chosen if name not in line.scores]:
-            log.note(place, f"has no value of {', '.join(map(shown, lacking))}; write null where a metric is undefined")
+            log.note(
+                location, f"has no value of {', '.join(map(shown, lacking))}; write null where a metric is undefined"
+            )
             continue
-        yield place, str(line.query_id), line.missing, [line.scores[name] for name in chosen]
+        yield location, str(line.query_id), line.missing, [line.scores[name] for name in chosen]

@@ -37,13 +37,13 @@ def _read_gold(source: Source, log: ProblemLog) -> dict[str, Sample]:
     A context without an id goes by its text, as it does in a run of the same kind.
     """
     samples: dict[str, Sample] = {}
-    for place, line in _samples(source, log):
+    for location, line in _samples(source, log):
         try:
-            sample = _sample(line, place.line)
+            sample = _sample(line, location.line)
         except ValueError as error:
-            log.note(place, error)
+            log.note(location, error)
         else:
-            add_sample(samples, sample, place, log)
+            add_sample(samples, sample, location, log)
             others = {key: each for key, each in line.items() if not _is_score(each)}
             log.beside.add_all(sample.query_id, others, frozenset(_OF_SAMPLES))
     return samples
@@ -78,13 +78,13 @@ def _lines(
     `response` is the answer, and all that was retrieved its context, since Ragas judges it so. Where a table of results
     has metrics beside a sample's own columns, these are its `scores`, and a column `judge` says who gave them.
     """
-    for number, (place, line) in enumerate(_samples(source, log)):
+    for number, (location, line) in enumerate(_samples(source, log)):
         try:
             query_id = _query_id(line)
             ids = _listed(line, RAGAS_RETRIEVED)
             answer = _answer(line, ids, needs)
         except ValueError as error:
-            log.note(place, error)
+            log.note(location, error)
             continue
         texts = line.get(RAGAS_RETRIEVED[1]) if RunField.TEXTS in needs else None
         items: list[Any] = list(ids)
@@ -92,7 +92,7 @@ def _lines(
             items = [{"chunk_id": each, "text": text} for each, text in zip(ids, texts, strict=True)]
         scores = {key: each for key, each in line.items() if key not in _OF_SAMPLES and _is_score(each)}
         given = {"scores": scores, "judge": line.get("judge")} if scores and RunField.SCORES in needs else {}
-        yield place.line or number, place, {"query_id": query_id, "topk": items, **answer, **given}
+        yield location.line or number, location, {"query_id": query_id, "topk": items, **answer, **given}
 
 
 def _is_score(value: Any) -> bool:

@@ -295,11 +295,11 @@ def _by_rank(items: list[Item]) -> Sequence[Item]:
 def refuse_gaps(ranked: Iterable[tuple[int, object]]) -> None:
     """A ValueError where ranks, ascending, each with the id that has it, are not 1 to n, each once."""
     above: object = None
-    for place, (rank, name) in enumerate(ranked, start=1):
+    for expected, (rank, name) in enumerate(ranked, start=1):
         if rank < 1:
             raise ValueError(f"{shown(name)} has rank {rank}; ranks start at 1")
-        if rank < place:
+        if rank < expected:
             raise ValueError(f"rank {rank} stands twice ({shown(above)}, {shown(name)})")
-        if rank > place:
-            raise ValueError(f"rank {place} is missing; ranks run from 1 without gaps")
+        if rank > expected:
+            raise ValueError(f"rank {expected} is missing; ranks run from 1 without gaps")
         above = name

@@ -67,12 +67,12 @@ def _text(written: object) -> str | None:
     return written if isinstance(written, str) else None
 
 
-def to_sample(value: object, place: Problem, log: ProblemLog) -> Sample | None:
+def to_sample(value: object, location: Problem, log: ProblemLog) -> Sample | None:
     """A checked sample from plain values, or None after noting what is wrong, at `place` and the key in question."""
     try:
-        sample = _checked(value, place.line)
+        sample = _checked(value, location.line)
     except KeyedError as error:
-        log.note(place, error)
+        log.note(location, error)
         return None
     stated: dict[str, Any] = value if isinstance(value, dict) else {}
     log.beside.add_all(sample.query_id, {**stated, **(stated.get("metadata") or {})}, _KNOWN)
@@ -260,9 +260,9 @@ def _id(value: object) -> str:
     return str(value)
 
 
-def add_sample(samples: dict[str, Sample], sample: Sample, place: Problem, log: ProblemLog) -> None:
+def add_sample(samples: dict[str, Sample], sample: Sample, location: Problem, log: ProblemLog) -> None:
     """Add to the gold unless the query is there already, which is noted."""
     first = samples.setdefault(sample.query_id, sample)
     if first is not sample:
         where = f" (first on line {first.line})" if first.line else ""
-        log.note(place, f"sample {shown(sample.query_id)} stands twice{where}; keep one")
+        log.note(location, f"sample {shown(sample.query_id)} stands twice{where}; keep one")

@@ -35,14 +35,14 @@ def read_scores(path: str, wanted: Collection[str] = ()) -> dict[str, QueryScore
     texts: set[str] = set()  # columns that have something else than numbers
     key = ""
     with open_source(path) as source, records_of(source, log) as records:
-        for place, record in objects_in(records, "an object with the query and its scores", log):
-            key = key or usual_names([*record], {"query_id": (*QUERY, {"id"})}, "scores", place)["query_id"]
+        for location, record in objects_in(records, "an object with the query and its scores", log):
+            key = key or usual_names([*record], {"query_id": (*QUERY, {"id"})}, "scores", location)["query_id"]
             try:
                 query_id = id_of(record.get(key), "the query", some=True)
                 if query_id in rows:
                     raise ValueError(f"query {shown(query_id)} stands twice; keep one row of it")
             except ValueError as error:
-                log.note(place, error)
+                log.note(location, error)
                 continue
             rows[query_id] = {name: _number(cell) for name, cell in record.items()} | {"judge": record.get("judge")}
             not_numbers = [name for name, number in rows[query_id].items() if number is ...]
@@ -50,7 +50,7 @@ def read_scores(path: str, wanted: Collection[str] = ()) -> dict[str, QueryScore
             for name in not_numbers:
                 if name in wanted and name not in (key, "judge"):
                     what = f"column {shown(name)} has {shown(record[name])}, which is no number"
-                    log.note(place, f"{what}; leave the cell empty where there is none")
+                    log.note(location, f"{what}; leave the cell empty where there is none")
     log.raise_if_any()
     texts |= {key, "judge"}
     scores: dict[str, QueryScores] = {}

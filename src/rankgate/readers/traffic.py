@@ -33,14 +33,14 @@ def read_traffic(path: str) -> tuple[TrafficQuestion, ...]:
     lines: dict[str, Problem] = {}
     questions: list[TrafficQuestion] = []
     log = ProblemLog()
-    for place, question in _read(path, _question, log):
-        before = lines.setdefault(question.query_id, place)
-        if before is place:
+    for location, question in _read(path, _question, log):
+        before = lines.setdefault(question.query_id, location)
+        if before is location:
             questions.append(question)
             continue
         where = f"line {before.line}" if before.line else before.key
         what = f"the question {shown(question.query_id)} stands twice (first on {where}); keep one, with its count"
-        log.note(replace(place, key="query_id"), what)
+        log.note(replace(location, key="query_id"), what)
     log.raise_if_any()
     if not questions:
         raise bad_input("has no question; add lines with query_id and question", file=shown_path(path))
@@ -57,13 +57,13 @@ def read_traffic_labels(path: str) -> tuple[TrafficLabel, ...]:
         return ()
     known: dict[tuple[str, str, str | None], tuple[Problem, TrafficLabel]] = {}
     log = ProblemLog()
-    for place, label in _read(path, _label_if_any, log):
+    for location, label in _read(path, _label_if_any, log):
         if label is None:
             continue
-        before, first = known.setdefault((label.query_id, label.document, label.labeller), (place, label))
+        before, first = known.setdefault((label.query_id, label.document, label.labeller), (location, label))
         if first.relevant is not label.relevant:
             pair = f"{shown(label.document)} of {shown(label.query_id)}"
-            log.note(replace(place, key="relevant"), f"{pair} has another label on line {before.line}; keep one")
+            log.note(replace(location, key="relevant"), f"{pair} has another label on line {before.line}; keep one")
     log.raise_if_any()
     return tuple(label for _, label in known.values())
 
@@ -89,11 +89,11 @@ def _label_if_any(record: Mapping[str, Any]) -> TrafficLabel | None:
 
 def _read(path: str, convert: Callable[[Mapping[str, Any]], T], log: ProblemLog) -> Iterator[tuple[Problem, T]]:
     with open_source(path) as source, records_of(source, log) as records:
-        for place, record in objects_in(records, "an object with query_id", log):
+        for location, record in objects_in(records, "an object with query_id", log):
             try:
-                yield place, convert(record)
+                yield location, convert(record)
             except KeyedError as error:
-                log.note(place, error)
+                log.note(location, error)
     log.raise_if_any()
 
 

@@ -90,8 +90,8 @@ def load_yaml(text: str, name: str) -> YamlDocument:
             what = "a tab, where only spaces may indent; replace it by spaces"
         raise bad_input(f"not valid YAML: {what}", file=name, line=line) from error
     except yaml.reader.ReaderError as error:
-        place = text.find(error.character if isinstance(error.character, str) else chr(error.character))
-        line = text.count("\n", 0, place) + 1 if place >= 0 else None
+        position = text.find(error.character if isinstance(error.character, str) else chr(error.character))
+        line = text.count("\n", 0, position) + 1 if position >= 0 else None
         raise bad_input(f"not valid YAML: {str(error).splitlines()[0]}", file=name, line=line) from error
     except yaml.YAMLError as error:
         raise bad_input(f"not valid YAML: {str(error).splitlines()[0]}", file=name) from error
@@ -133,12 +133,12 @@ class _Parsed:
         mapping: dict[str, Any] = {}
         while isinstance(entry := next(self.events), yaml.NodeEvent):
             key = self.key(entry)
-            place = (*path, key)
+            key_path = (*path, key)
             if key in mapping:
-                message = f"duplicate key, first on line {self.lines[place]}"
-                self.problems.append(Problem(message, self.name, _line(entry), dotted(place)))
-            self.lines.setdefault(place, _line(entry))
-            mapping[key] = self.value(next(self.events), place)
+                message = f"duplicate key, first on line {self.lines[key_path]}"
+                self.problems.append(Problem(message, self.name, _line(entry), dotted(key_path)))
+            self.lines.setdefault(key_path, _line(entry))
+            mapping[key] = self.value(next(self.events), key_path)
         return mapping
 
     def key(self, event: yaml.NodeEvent) -> str:

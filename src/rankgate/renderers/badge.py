@@ -59,7 +59,7 @@ def _leading(report: Report) -> str:
     """The gate over all queries that has the report's verdict by its value: the conclusion's, else the first."""
     if report.conclusion.kind in (ConclusionKind.EMPTY, ConclusionKind.NOT_JUDGED):
         return ""
-    for gate in sorted(report.gates, key=lambda gate: gate.place != report.conclusion.place):
+    for gate in sorted(report.gates, key=lambda gate: gate.row_key != report.conclusion.row_key):
         elsewhere = gate.segment is not None
         if (
             gate.verdict is report.verdict

@@ -80,7 +80,7 @@ class Pieces:
     def sentence(self, text: str) -> Sentence:
         """The sentence with the texts that its marks stand for."""
         parts = enumerate(_MARK.split(text))  # every second one is the number of a mark
-        pieces = (self._texts[int(part)] if place % 2 else part for place, part in parts if part)
+        pieces = (self._texts[int(part)] if index % 2 else part for index, part in parts if part)
         return tuple(piece if isinstance(piece, Text) else shorten(piece, _SENTENCE) for piece in pieces)
 
 

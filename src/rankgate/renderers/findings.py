@@ -115,9 +115,9 @@ def annotation(level: Literal["error", "warning", "notice"], message: str) -> st
 
 def _command(finding: Finding) -> str:
     file = path_in_repository(finding.file) or finding.file  # `./a` would be shown at no file
-    place = [f"file={_property(file)}"] if file else []
-    place += [f"line={finding.line}"] if finding.line else []
-    return f"::{finding.level} {','.join([*place, 'title=rankgate'])}::{_data(finding.message)}"
+    properties = [f"file={_property(file)}"] if file else []
+    properties += [f"line={finding.line}"] if finding.line else []
+    return f"::{finding.level} {','.join([*properties, 'title=rankgate'])}::{_data(finding.message)}"
 
 
 def _data(text: str) -> str:

@@ -58,9 +58,9 @@ def render_junit(report: Report) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
 
-def _case(classname: str, name: str, outcome: Outcome, message: str, body: str, **place: str) -> ET.Element:
+def _case(classname: str, name: str, outcome: Outcome, message: str, body: str, **location: str) -> ET.Element:
     """A row of the suite; message and body are plain text, which may hold text of the inputs."""
-    case = ET.Element("testcase", {"classname": classname, "name": name, **place})
+    case = ET.Element("testcase", {"classname": classname, "name": name, **location})
     if outcome != "passed":
         ET.SubElement(case, outcome, {"message": _harmless(one_line(message))}).text = _harmless(body)
     elif body:
@@ -114,10 +114,10 @@ def _gate(gate: GateResult, report: Report) -> ET.Element:
     classname = f"{SUITE}.{one_line(gate.name, LONGEST_NAME).replace('.', '_')}"
     body = plain_text([*lines, "", Pairs(list(_numbers(gate, report)))])
     file = path_in_repository(report.provenance.criteria)
-    place = {"file": file} if file else {}
-    place |= {"line": str(gate.line)} if file and gate.line else {}
+    location = {"file": file} if file else {}
+    location |= {"line": str(gate.line)} if file and gate.line else {}
     name = one_line(row_name(gate, phrases.gate_label(gate, report)), LONGEST_NAME)
-    return _case(classname, name, outcome, " ".join(reasons), body, **place)
+    return _case(classname, name, outcome, " ".join(reasons), body, **location)
 
 
 def _numbers(gate: GateResult, report: Report) -> Iterator[tuple[str, str]]:
@@ -157,5 +157,5 @@ def _beside_gates(report: Report) -> ET.Element:
     lines = [line for text in reasons for line in text.splitlines()]
     warned = [line for warning in report.remarks.warnings for line in f"WARN  {warning}.".splitlines()]
     body = plain_text(warned if outcome == "passed" else [*lines, *warned])
-    place = path_in_repository(report.provenance.criteria)
-    return _case(f"{SUITE}.check", BESIDE, outcome, reasons[0], body, **({"file": place} if place else {}))
+    location = path_in_repository(report.provenance.criteria)
+    return _case(f"{SUITE}.check", BESIDE, outcome, reasons[0], body, **({"file": location} if location else {}))

@@ -49,7 +49,7 @@ def links_of(report: Report) -> tuple[Link, ...]:
     worse = moved.worse if moved else 0
     lost = [Link((count_text(worse, "lost question"),), f"{page}#way=worse")] if page and worse else []
     names = {"page": report.links.page, "run": report.links.run, "criteria": report.links.criteria}
-    links = lost + [Link((name,), address) for name, place in names.items() if (address := _safe(place))]
+    links = lost + [Link((name,), link) for name, address in names.items() if (link := _safe(address))]
     for metric in dict.fromkeys(gate.metric for gate in phrases.deciding(report) or phrases.shown_gates(report)):
         key = re.split("[(@]", metric)[0]
         if key in documented():

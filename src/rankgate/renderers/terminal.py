@@ -68,9 +68,9 @@ def _noted(note: Note) -> str:
 def _problems(problems: Problems) -> list[Block]:
     """Each by lines, as far in as it was and two columns more, the following ones four."""
     lines: list[Block] = [
-        f"{'    ' if place else '  '}{' ' * (len(line) - len(line.lstrip(' ')))}{one_line(line.strip())}"
+        f"{'    ' if index else '  '}{' ' * (len(line) - len(line.lstrip(' ')))}{one_line(line.strip())}"
         for problem in (*problems.first, *problems.further)
-        for place, line in enumerate(problem.raw.splitlines())
+        for index, line in enumerate(problem.raw.splitlines())
     ]
     more = [f"  and {problems.more} more"] if problems.more else []
     return ["", *lines, *more] if lines else []

@@ -191,19 +191,19 @@ class Rankings:
 
     def _scores(self, record: Record, depth: int) -> Mapping[str, Scores]:
         """By metric the scores with its column; none where the rankings are not kept or cannot be scored."""
-        place = (record.sha256, depth)
-        if place not in self._held:
+        key = (record.sha256, depth)
+        if key not in self._held:
             self._held = dict([*self._held.items()][-3:])  # neighbours, a month ago, what is accepted
             others = Counter[str]() if record.id in self.estimates else self._others
-            self._held[place] = {}
+            self._held[key] = {}
             try:
-                self._held[place] = self._as_far_as_possible(record, replace(self.plan, depth=depth), others)
+                self._held[key] = self._as_far_as_possible(record, replace(self.plan, depth=depth), others)
             except NotKeptError:
                 self._not_kept.add(record.id)
         if depth == record.depth and record.id not in self.estimates:
             self.estimates[record.id] = values = dict[str, Known]()
-            for metric in (each for each in self.plan.metrics if each.name in self._held[place]):
-                scores = self._held[place][metric.name]
+            for metric in (each for each in self.plan.metrics if each.name in self._held[key]):
+                scores = self._held[key][metric.name]
                 column = scores.values[metric.name]
                 ends = attainable(metric, scores, column)
                 if value := estimate(column, metric, scores.clusters, ends=ends):
@@ -212,7 +212,7 @@ class Rankings:
                     self._columns.setdefault(record.id, {})[metric.name] = "".join(
                         "---" if value is None else f"{round(1000 * value):03x}" for value in column
                     )
-        return self._held[place]
+        return self._held[key]
 
     def _as_far_as_possible(self, record: Record, plan: Plan, others: Counter[str]) -> dict[str, Scores]:
         """All metrics at once; where one of them cannot be scored, each by itself. `others` counts why some cannot."""

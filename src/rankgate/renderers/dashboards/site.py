@@ -34,39 +34,39 @@ def write_site(folder: str, pages: Mapping[str, str]) -> None:
     """
     ours = _ours(folder)
     wanted = {**pages, NO_JEKYLL: ""}
-    place = Path(folder)
-    for file in (place / name for name in sorted(set(wanted) - ours)):
+    directory = Path(folder)
+    for file in (directory / name for name in sorted(set(wanted) - ours)):
         if file.exists() or file.is_symlink():
             message = "is not a file that `rankgate dashboard` wrote, and a page would have its name; move it away"
             raise bad_input(message, file=file.as_posix())
-    _mark(place, ours | set(wanted))
+    _mark(directory, ours | set(wanted))
     for name in sorted(wanted, key=lambda name: (name == INDEX, name)):
-        write_atomic(place / name, wanted[name])
+        write_atomic(directory / name, wanted[name])
     try:
         for name in ours - set(wanted):
-            (place / name).unlink(missing_ok=True)
+            (directory / name).unlink(missing_ok=True)
     except OSError as error:
         raise bad_input(f"cannot be written: {error.strerror}", file=folder) from error
-    _mark(place, set(wanted))
+    _mark(directory, set(wanted))
 
 
 def _ours(folder: str) -> set[str]:
     """The files of an earlier dashboard; none where the folder is empty or not there."""
-    place = Path(folder)
+    directory = Path(folder)
     try:
-        names = {file.name for file in place.iterdir()} if place.exists() else set()
+        names = {file.name for file in directory.iterdir()} if directory.exists() else set()
         if MARKER not in names:
             if names:
                 why = f"is not empty and was not written by `rankgate dashboard` (it has no {MARKER})"
                 raise bad_input(f"{why}; name an empty or a new directory", file=folder)
             return set()
-        marker = msgspec.json.decode((place / MARKER).read_bytes(), type=_Marker)
+        marker = msgspec.json.decode((directory / MARKER).read_bytes(), type=_Marker)
     except NotADirectoryError as error:
         raise bad_input("is a file; name a directory", file=folder) from error
     except OSError as error:
         raise bad_input(f"cannot be read: {error.strerror}", file=folder) from error
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise bad_input("is damaged; name a new directory", file=(place / MARKER).as_posix()) from error
+        raise bad_input("is damaged; name a new directory", file=(directory / MARKER).as_posix()) from error
     return {name for name in marker.files if _plain(name)}
 
 
@@ -76,6 +76,6 @@ def _plain(name: str) -> bool:
     return name == NO_JEKYLL or (dot + suffix == ".html" and stem.isascii() and stem.replace("-", "").isalnum())
 
 
-def _mark(place: Path, names: set[str]) -> None:
+def _mark(directory: Path, names: set[str]) -> None:
     marker = _Marker(_KIND, sorted(names))
-    write_atomic(place / MARKER, msgspec.json.format(msgspec.json.encode(marker), indent=2) + b"\n")
+    write_atomic(directory / MARKER, msgspec.json.format(msgspec.json.encode(marker), indent=2) + b"\n")

@@ -24,9 +24,9 @@ def place_of(day: str) -> float:
     return float(days_between("1970-01-01", day))
 
 
-def day_of(place: int) -> str:
+def day_of(index: int) -> str:
     """The ISO day that begins there."""
-    return days_after("1970-01-01", place)
+    return days_after("1970-01-01", index)
 
 
 def places_of(days: Sequence[str]) -> list[float]:

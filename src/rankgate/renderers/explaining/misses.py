@@ -38,8 +38,8 @@ def render_misses(misses: Misses, unit: Unit | None, width: int) -> str:
     if misses.found_by_words is not None:
         listed = f"{misses.found_by_words} of the {len(misses.listed)} questions listed"
         lines += ["", *paragraph(f"BM25 finds a relevant document for {listed}.", width)]
-    for place, each in enumerate(misses.listed, start=1):
-        lines += ["", *_miss(place, each, misses, unit, width)]
+    for number, each in enumerate(misses.listed, start=1):
+        lines += ["", *_miss(number, each, misses, unit, width)]
     if misses.more:
         lines += ["", *paragraph(f"and {misses.more:,} more; --limit shows more, --tag and --cause choose.", width)]
     return finished(lines)
@@ -55,9 +55,9 @@ def _shared(misses: Misses, width: int) -> list[str]:
     return ["", *lines] if lines else []
 
 
-def _miss(place: int, miss: Miss, misses: Misses, unit: Unit | None, width: int) -> list[str]:
+def _miss(number: int, miss: Miss, misses: Misses, unit: Unit | None, width: int) -> list[str]:
     label = CAUSE_WORDS[Cause(miss.cause)][0].upper()
-    lines = paragraph(f"{place}. {safe(miss.query_id)}  {label}{_values(miss, misses, unit)}", width, hanging=3)
+    lines = paragraph(f"{number}. {safe(miss.query_id)}  {label}{_values(miss, misses, unit)}", width, hanging=3)
     if miss.question and miss.question != miss.query_id:
         lines += paragraph(safe(miss.question, 300), width, indent=3, hanging=0)
     documents = miss.expected[:MAX_DOCUMENTS]

@@ -78,9 +78,9 @@ def _pane(runs: Sequence[tuple[str, Sequence[float]]]) -> charts.Pane:
     width = 0.88 / _BINS / len(runs)
     bars: list[charts.Line] = []
     means: list[charts.Line] = []
-    for place, (color, values) in enumerate(runs):
+    for index, (color, values) in enumerate(runs):
         for at, count in sorted(bins[color].items()):
-            left, share = (at - 0.94) / _BINS + place * width, count / len(values)
+            left, share = (at - 0.94) / _BINS + index * width, count / len(values)
             corners = [(left, 0.0), (left, share), (left + width, share), (left + width, 0.0)]
             bars.append(charts.Line(corners, color, filled=True))
         mean = math.fsum(values) / len(values)

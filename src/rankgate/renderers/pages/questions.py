@@ -85,10 +85,10 @@ def page_questions(details: ReportDetails, report: Report) -> PageQuestions:
     written = _Blocks(details)
     block: list[Question] = []
     blocks: list[str] = []
-    for place, row in enumerate(details.order):
+    for index, row in enumerate(details.order):
         question = details.questions[row]
         block.append(question)
-        if len(block) == BLOCK or place == len(details.order) - 1:
+        if len(block) == BLOCK or index == len(details.order) - 1:
             blocks.append(written.block(block))
             block = []
         before, now = question.values.get(measure.name, (None, None)) if measure else (None, None)
@@ -97,7 +97,7 @@ def page_questions(details: ReportDetails, report: Report) -> PageQuestions:
         both |= compared
         notable |= question.cause not in (Cause.FINE, Cause.NOTHING_RELEVANT) or moved != (0, 0)
         if (k := details.first(question)) != details.k:
-            short[place] = k
+            short[index] = k
         if spread_metric in question.values:
             spread.append(question.values[spread_metric])
         texts.append(question.question or "")
@@ -114,7 +114,7 @@ def page_questions(details: ReportDetails, report: Report) -> PageQuestions:
     values, numbers = _as_texts(pairs, unit, both=both)
     if measure:
         columns["said"] = [numbers[pair] for pair in columns["said"]]
-    ways, number_of = columns["way"], {name: place for place, name in enumerate(columns["id"])}
+    ways, number_of = columns["way"], {name: index for index, name in enumerate(columns["id"])}
     answers = answers_of(report, len(details.order))
     known = {listed_name(each.id.raw): [each.clause, *map(plain, each.claims)] for each in answers}
     groups = groups_of(texts, columns["tagged"], [*tags], [words[each][1] for each in columns["cause"]], ways)
@@ -301,7 +301,7 @@ def words_of(text: str) -> set[str]:
 
 def _from_a_letter(run: str) -> str:
     """The run without marks at its start, which belong to what is not in it."""
-    start = next((place for place, char in enumerate(run) if unicodedata.category(char)[0] == "L"), len(run))
+    start = next((index for index, char in enumerate(run) if unicodedata.category(char)[0] == "L"), len(run))
     return run[start:]
 
 

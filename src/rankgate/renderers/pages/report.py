@@ -89,7 +89,7 @@ def curves_of(details: ReportDetails) -> Curves | None:
     floor = _floor([sweep for each in kept for sweep in each])
     return Curves(
         whole=tuple(_chart([sweep], f"curve-{sweep.measure}", 352, 258, _floor(whole)) for sweep in whole),
-        segments=tuple(_chart(each, f"curve-{place}", 164, 144, floor) for place, each in enumerate(kept)),
+        segments=tuple(_chart(each, f"curve-{index}", 164, 144, floor) for index, each in enumerate(kept)),
         left_out=tuple(one_line(tag, 60) for tag in others),
         compared=compared,
     )
@@ -118,7 +118,7 @@ def _chart(sweeps: Sequence[Sweep], id_: str, width: int, height: int, floor: fl
         description=" ".join(f"{_ends(sweep)} {text}" for sweep, text in zip(sweeps, knees, strict=True)),
         width=len(sweeps) * width,
         height=height,
-        panes=[pane(sweep, place * width, width, height, floor) for place, sweep in enumerate(sweeps)],
+        panes=[pane(sweep, index * width, width, height, floor) for index, sweep in enumerate(sweeps)],
         name=name,
         sentences=knees,
         queries=max(sweep.queries for sweep in sweeps),

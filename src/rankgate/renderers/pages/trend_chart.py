@@ -41,11 +41,11 @@ def trend_of(report: Report) -> tuple[list[charts.Chart], int] | None:
     known = [name for name in measured.metrics if any(point.scores.get(name) is not None for point in measured.trend)]
     if not known:
         return None
-    drawn = [_recent(report, name, place) for place, name in enumerate(known[:MAX_METRICS])]
+    drawn = [_recent(report, name, index) for index, name in enumerate(known[:MAX_METRICS])]
     return drawn, len(known) - len(drawn)
 
 
-def _recent(report: Report, name: str, place: int) -> charts.Chart:
+def _recent(report: Report, name: str, index: int) -> charts.Chart:
     metric, trend = report.measured.metrics[name], report.measured.trend
     points = [
         (at, value, _ACCEPTED if point.accepted else _RECORDED)
@@ -66,7 +66,7 @@ def _recent(report: Report, name: str, place: int) -> charts.Chart:
     lines.append(charts.Line([(at, value) for at, value, _ in points], charts.FAINT))
     marks = [charts.Mark(at, value, *looks) for at, value, looks in points]
     return charts.Chart(
-        id=f"trend-{place}",
+        id=f"trend-{index}",
         title=f"{name} over the last runs",
         description=" ".join(sentences),
         width=344,
@@ -122,7 +122,7 @@ def described(curve: Curve) -> str:
     values = [point.value for point in curve.points]
     ends = [value_text(value, curve.unit) for value in (values[0], values[-1], min(values), max(values))]
     limits = "".join(f"; today's limit is {value_text(limit, curve.unit)}" for limit in curve.limits)
-    first, last = (curve.points[place].run.record.date for place in (0, -1))
+    first, last = (curve.points[index].run.record.date for index in (0, -1))
     return (
         f"{len(values)} values, from {ends[0]} on {first} to {ends[1]} on {last}; the lowest is {ends[2]}, "
         f"the highest {ends[3]}{limits}. The table below lists all of them."
@@ -172,5 +172,5 @@ def _accepted(curve: Curve, start: float, today: float) -> list[charts.Line]:
     """The accepted value as steps, each up to the next one and the last up to today."""
     ends = [*(at for at, _ in curve.steps[1:]), today]
     steps = [(at, end, value) for (at, value), end in zip(curve.steps, ends, strict=False) if end > start]
-    points = [(place, value) for at, end, value in steps for place in (at, end)]
+    points = [(index, value) for at, end, value in steps for index in (at, end)]
     return [charts.Line(points, charts.BEFORE, dash="6 3")] if points else []

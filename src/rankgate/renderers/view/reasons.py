@@ -38,7 +38,7 @@ def notes_on(gate: GateResult, report: Report) -> Iterator[Sentence]:
 
 def _waiver_note(gate: GateResult, report: Report) -> str:
     """What became of the waiver of a gate that fails all the same; nothing where it has none."""
-    use = next((each for each in report.waivers if (each.gate, each.segment) == gate.place), None)
+    use = next((each for each in report.waivers if (each.gate, each.segment) == gate.row_key), None)
     if use is None or gate.verdict is not Verdict.FAIL:
         return ""
     if use.state == "expired":
