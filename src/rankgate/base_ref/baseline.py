@@ -65,14 +65,14 @@ def baseline_in(inputs: Inputs, criteria: Criteria, trees: Trees, *, known: Crit
     return in_head if _is_baseline(in_head) else None
 
 
-def baseline_change(before: InputFile | None, after: InputFile | None) -> BaselineChange | None:
+def baseline_change(base: InputFile | None, head: InputFile | None) -> BaselineChange | None:
     """What the pull request did to the baseline."""
-    if before is None:
-        return "added" if after else None
-    if after is None:
+    if base is None:
+        return "added" if head else None
+    if head is None:
         return "deleted"
-    alike = (before.format, before.map) == (after.format, after.map)
-    same = alike and (before.path == after.path or _same_baseline(Path(before.path), Path(after.path)))
+    alike = (base.format, base.map) == (head.format, head.map)
+    same = alike and (base.path == head.path or _same_baseline(Path(base.path), Path(head.path)))
     return None if same else "replaced"
 
 

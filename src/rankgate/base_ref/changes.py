@@ -43,10 +43,10 @@ _OF_TRAFFIC = {"inputs.traffic", "inputs.traffic_labels"}  # so it is, where bot
 _FACTS = ("question", "as_of", "source", "entities", "answers")  # of a question, which it may lack
 
 
-def gate_changes(before: Criteria, after: Criteria) -> list[GateChange]:
+def gate_changes(base: Criteria, head: Criteria) -> list[GateChange]:
     """The gates that differ: those of the base in its order, then the new ones."""
-    old = {gate.name: gate for gate in (*before.gates, *before.traffic_gates)}
-    new = {gate.name: gate for gate in (*after.gates, *after.traffic_gates)}
+    old = {gate.name: gate for gate in (*base.gates, *base.traffic_gates)}
+    new = {gate.name: gate for gate in (*head.gates, *head.traffic_gates)}
     changes: list[GateChange] = []
     for name, gate in old.items():
         now = new.get(name)
@@ -58,9 +58,9 @@ def gate_changes(before: Criteria, after: Criteria) -> list[GateChange]:
     return changes + [GateChange(name=gate.name, change="added", line=gate.line) for gate in added]
 
 
-def key_changes(before: Criteria, after: Criteria) -> list[KeyChange]:
+def key_changes(base: Criteria, head: Criteria) -> list[KeyChange]:
     """Keys beside the gates that differ, also where what differs in an address is not shown."""
-    changes = _changed(_file_keys(before), _file_keys(after), None)
+    changes = _changed(_file_keys(base), _file_keys(head), None)
     return [replace(each, before=_redacted(each.before), after=_redacted(each.after)) for each in changes]
 
 
@@ -68,10 +68,10 @@ def _redacted(value: Value) -> Value:
     return redacted(value) if isinstance(value, str) else value
 
 
-def waiver_changes(before: Waivers, after: Waivers) -> list[WaiverChange]:
+def waiver_changes(base: Waivers, head: Waivers) -> list[WaiverChange]:
     """The waivers that differ, wherever they stand."""
-    old = {(each.gate, each.segment): each.model_copy(update={"line": None}) for each in before.entries}
-    new = {(each.gate, each.segment): each.model_copy(update={"line": None}) for each in after.entries}
+    old = {(each.gate, each.segment): each.model_copy(update={"line": None}) for each in base.entries}
+    new = {(each.gate, each.segment): each.model_copy(update={"line": None}) for each in head.entries}
     changes: list[WaiverChange] = []
     for row in dict.fromkeys([*old, *new]):
         gate, segment = row
@@ -100,16 +100,16 @@ def _changed(old: Mapping[str, Value], new: Mapping[str, Value], metric: Metric 
     return changes
 
 
-def _stricter(key: str, before: Value, after: Value, metric: Metric | None) -> bool:
+def _stricter(key: str, base: Value, head: Value, metric: Metric | None) -> bool:
     """Whether a limit asks for more than it did; one for single values of a tag may be milder than that for all."""
     rule = _STRICTER.get(key.rpartition(".")[2])
-    if metric is None or rule is None or not isinstance(after, int | float):
+    if metric is None or rule is None or not isinstance(head, int | float):
         return False
-    if before is None:
+    if base is None:
         return ".only." not in key
     better = Stricter.MORE if metric.direction is Direction.HIGHER else Stricter.LESS
     more = (better if rule is Stricter.BETTER else rule) is Stricter.MORE
-    return isinstance(before, int | float) and (after > before) is more
+    return isinstance(base, int | float) and (head > base) is more
 
 
 def _gate_keys(gate: Gate) -> dict[str, Value]:
@@ -185,16 +185,16 @@ def _plain(value: object) -> Value:
     return plain
 
 
-def query_changes(before: Gold, after: Gold, criteria: Criteria, limits: Criteria) -> QueryChanges | None:
+def query_changes(base: Gold, head: Gold, criteria: Criteria, limits: Criteria) -> QueryChanges | None:
     """How a gold set differs from the base's; None where it does not. `limits` are the pull request's criteria."""
-    old, new = before.samples, after.samples
+    old, new = base.samples, head.samples
     added = [query_id for query_id in new if query_id not in old]
     removed = [query_id for query_id in old if query_id not in new]
     both = [query_id for query_id in old if query_id in new]
     relabelled = [query_id for query_id in both if not _judged_alike(old[query_id], new[query_id])]
     others = [query_id for query_id in both if _judged_alike(old[query_id], new[query_id])]
     edited = [query_id for query_id in others if _other(old[query_id]) != _other(_known(new[query_id], old[query_id]))]
-    diluted = _diluted(criteria, limits, before, after)
+    diluted = _diluted(criteria, limits, base, head)
     if not (added or removed or relabelled or edited or diluted):
         return None
     return QueryChanges(
@@ -212,20 +212,20 @@ def query_changes(before: Gold, after: Gold, criteria: Criteria, limits: Criteri
     )
 
 
-def traffic_changes(before: TrafficFiles | None, after: TrafficFiles | None, *, named: bool) -> TrafficChanges | None:
+def traffic_changes(base: TrafficFiles | None, head: TrafficFiles | None, *, named: bool) -> TrafficChanges | None:
     """How the traffic and its labels differ from the base's; None where they do not, or where only one has any.
 
     `named` says that the pull request's criteria name any.
     """
-    if after is None and named:
-        return TrafficChanges(questions=len(before.questions) if before else 0, unread=True)
-    if before is None or after is None or before == after:
+    if head is None and named:
+        return TrafficChanges(questions=len(base.questions) if base else 0, unread=True)
+    if base is None or head is None or base == head:
         return None
-    old = {each.query_id: each for each in before.questions}
-    new = {each.query_id: each for each in after.questions}
+    old = {each.query_id: each for each in base.questions}
+    new = {each.query_id: each for each in head.questions}
     both = old.keys() & new.keys()
-    old_labels = _labels(before)
-    new_labels = _labels(after)
+    old_labels = _labels(base)
+    new_labels = _labels(head)
     return TrafficChanges(
         questions=len(old),
         added=len(new.keys() - old.keys()),
@@ -257,18 +257,18 @@ def with_labels_of(older: Gold, gold: Gold) -> Gold:
     return replace(gold, samples=samples)
 
 
-def relabelled_ids(before: Gold, after: Gold) -> set[str]:
+def relabelled_ids(base: Gold, head: Gold) -> set[str]:
     """The queries of both that have other judgments."""
-    old, new = before.samples, after.samples
+    old, new = base.samples, head.samples
     return {query_id for query_id in old.keys() & new.keys() if not _judged_alike(old[query_id], new[query_id])}
 
 
-def moved_toward(rankings: Iterable[Ranking], before: Gold, after: Gold) -> int:
+def moved_toward(rankings: Iterable[Ranking], base: Gold, head: Gold) -> int:
     """Of how many relabelled queries the lists hold more gain, or hold it further up, by the new labels."""
-    ids = relabelled_ids(before, after)
+    ids = relabelled_ids(base, head)
     lists = {ranking.query_id: ranking.ids for ranking in rankings if ranking.query_id in ids}
     return sum(
-        _gain(documents, after.samples[query_id]) > _gain(documents, before.samples[query_id])
+        _gain(documents, head.samples[query_id]) > _gain(documents, base.samples[query_id])
         for query_id, documents in lists.items()
     )
 
@@ -311,12 +311,12 @@ def _text(sample: Sample) -> str:
     return " ".join("".join(sign for sign in text if unicodedata.category(sign) != "Cf").split())
 
 
-def _diluted(criteria: Criteria, limits: Criteria, before: Gold, after: Gold) -> Grown | None:
+def _diluted(criteria: Criteria, limits: Criteria, base: Gold, head: Gold) -> Grown | None:
     """Of what a gate allows half as many more questions to be lost as before: all of them, or those of a segment."""
     now = {gate.name: gate for gate in limits.gates}
     for gate in criteria.gates:
-        grown = {part.segment: part for part in _parts(now[gate.name], after)} if gate.name in now else {}
-        for part in _parts(gate, before):
+        grown = {part.segment: part for part in _parts(now[gate.name], head)} if gate.name in now else {}
+        for part in _parts(gate, base):
             new = grown.get(part.segment, part)
             pairs = zip(part.allowed, new.allowed, strict=True)
             if new.questions > part.questions and any(was and more >= DILUTED * was for was, more in pairs):

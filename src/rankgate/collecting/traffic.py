@@ -34,7 +34,7 @@ def sees_order(metric: Metric) -> bool:
 def compared_lists(
     questions: Sequence[TrafficQuestion],
     now: Iterable[Ranking],
-    before: Iterable[Ranking],
+    baseline: Iterable[Ranking],
     *,
     k: int,
     by_order: bool,
@@ -46,7 +46,7 @@ def compared_lists(
     one of them, or a line for another text, the list counts as empty.
     """
     new = _documents(questions, now, how)
-    old = _documents(questions, before, how)
+    old = _documents(questions, baseline, how)
     pairs: list[TrafficPair] = []
     for question in questions:
         if question.query_id not in old:

@@ -69,22 +69,22 @@ def bounds_of(pair: TrafficPair, known: Sequence[Known], *, k: int, hit: bool) -
     return sum(low for low, _ in each) / len(each), sum(high for _, high in each) / len(each)
 
 
-def _precision_bounds(before: Sequence[str], now: Sequence[str], known: Known, k: int) -> Bounds:
+def _precision_bounds(baseline: Sequence[str], now: Sequence[str], known: Known, k: int) -> Bounds:
     """(documents gained that are relevant, less those lost) / k; what both have cancels out."""
-    gained = [document for document in now if document not in before]
-    lost = [document for document in before if document not in now]
+    gained = [document for document in now if document not in baseline]
+    lost = [document for document in baseline if document not in now]
     least = _sure(gained, known) - _possible(lost, known)
     greatest = _possible(gained, known) - _sure(lost, known)
     return least / k, greatest / k
 
 
-def _hit_bounds(before: Sequence[str], now: Sequence[str], known: Known) -> Bounds:
+def _hit_bounds(baseline: Sequence[str], now: Sequence[str], known: Known) -> Bounds:
     """Whether any is relevant now, less whether any was; 0 where one that both have is."""
-    shared = [document for document in now if document in before]
+    shared = [document for document in now if document in baseline]
     if _sure(shared, known):
         return 0.0, 0.0
-    gained = [document for document in now if document not in before]
-    lost = [document for document in before if document not in now]
+    gained = [document for document in now if document not in baseline]
+    lost = [document for document in baseline if document not in now]
     least = min(_sure(gained, known), 1) - min(_possible(lost, known), 1)
     greatest = min(_possible(gained, known), 1) - min(_sure(lost, known), 1)
     if _possible(shared, known):

@@ -50,9 +50,9 @@ def traffic_files(criteria: Criteria, *, may_lack: bool = False) -> TrafficFiles
     return TrafficFiles(questions=read_traffic(path), labels=given, sheets=read_traffic_sheets(labels))
 
 
-def traffic_runs(files: TrafficFiles, how: Matching, now: ScoredRun, before: ScoredRun | None) -> TrafficRuns:
+def traffic_runs(files: TrafficFiles, how: Matching, now: ScoredRun, baseline: ScoredRun | None) -> TrafficRuns:
     """What both runs have of the traffic."""
-    stored = _traffic_in(before, how) if before else ()
+    stored = _traffic_in(baseline, how) if baseline else ()
     return TrafficRuns(files=files, now=_traffic_in(now, how), before=stored, how=how)
 
 

@@ -38,7 +38,7 @@ _RECALL = ContextRecall()
 
 
 def answer_changes(
-    gates: Sequence[GateResult], metrics: Sequence[Metric], now: Scores, before: Scores | None
+    gates: Sequence[GateResult], metrics: Sequence[Metric], now: Scores, baseline: Scores | None
 ) -> AnswerChanges:
     """What a report shows of answers: each question that got worse once, by the gate that weighs most.
 
@@ -48,10 +48,10 @@ def answer_changes(
     losses: dict[str, AnswerLoss] = {}
     judged = [gate for gate in gates if gate.by_judge and gate.is_main]
     for gate in sorted(judged, key=lambda gate: (gate.verdict is not Verdict.FAIL, gate.verdict is not Verdict.WARN)):
-        for loss in _losses(by_name[gate.metric], now, before) if before else ():
+        for loss in _losses(by_name[gate.metric], now, baseline) if baseline else ():
             losses.setdefault(loss.query_id, loss)
     of_claims = dict.fromkeys(gate.metric for gate in judged if _claims_of(by_name[gate.metric]) is VerdictKind.SUPPORT)
-    silent = _silent(tuple(of_claims), now, before)
+    silent = _silent(tuple(of_claims), now, baseline)
     unsupported = _unsupported(now) if of_claims else []
     return AnswerChanges(silent, worse=len(losses), losses=[*losses.values()], unsupported=unsupported)
 
@@ -79,15 +79,15 @@ def _unsupported_claim(text: str, support: Support, context: Sequence[str]) -> U
     return UnsupportedClaim(text=text[:LONGEST_CLAIM], verdict=support.verdict, passages=passages, quote=support.quote)
 
 
-def stage_found(metric: Metric, now: Scores, before: Scores) -> list[Diagnosis]:
+def stage_found(metric: Metric, now: Scores, baseline: Scores) -> list[Diagnosis]:
     """The stage at which more than half of the questions got worse; none where verdicts lack to tell."""
-    stages = Counter(loss.stage for loss in _losses(metric, now, before))
+    stages = Counter(loss.stage for loss in _losses(metric, now, baseline))
     stage, count = max(stages.items(), key=lambda each: each[1], default=(None, 0))
     if stage is None or 2 * count <= stages.total():
         return []
     numbers: dict[str, str | int | float] = {"metric": metric.name, "worse": stages.total()}
     numbers |= {each.value: number for each, number in stages.items() if each}
-    recalls = [(_recall(now.matched.get(each)), _recall(old)) for each, old in before.matched.items()]
+    recalls = [(_recall(now.matched.get(each)), _recall(old)) for each, old in baseline.matched.items()]
     if known := [(new, old) for new, old in recalls if new is not None and old is not None]:
         numbers["context_recall"] = sum(new for new, _ in known) / len(known)
         numbers["context_recall_before"] = sum(old for _, old in known) / len(known)
@@ -95,13 +95,13 @@ def stage_found(metric: Metric, now: Scores, before: Scores) -> list[Diagnosis]:
     return [Diagnosis(rule=stage.value, finding=stage_finding(stage, numbers), evidence=numbers)]
 
 
-def _losses(metric: Metric, now: Scores, before: Scores) -> list[AnswerLoss]:
+def _losses(metric: Metric, now: Scores, baseline: Scores) -> list[AnswerLoss]:
     """The questions that lost, those that lost most first."""
     fell: list[tuple[float, AnswerLoss]] = []
-    columns = zip(now.query_ids, now.values[metric.name], baseline_column(metric, before), strict=True)
+    columns = zip(now.query_ids, now.values[metric.name], baseline_column(metric, baseline), strict=True)
     for query_id, value, was in columns:
         new = now.matched.get(query_id)
-        old = before.matched.get(query_id)
+        old = baseline.matched.get(query_id)
         change = 0.0 if value is None or was is None else metric.direction.sign * (value - was)
         if change >= -TOLERANCE or value is None or was is None:
             continue
@@ -177,10 +177,10 @@ def _claims(metric: JudgedMetric, new: MatchedQuery, old: MatchedQuery) -> list[
     pairs = [*zip(_verdicts(new), _verdicts(old), strict=False)]
     if kind is None or not pairs:
         return []
-    now, before = min(pairs, key=lambda pair: _change(metric, *pair))
+    now, verdicts_before = min(pairs, key=lambda pair: _change(metric, *pair))
     run = _Repeat(new, now)
-    baseline = _Repeat(old, before)
-    claims_before = _by_text(before, kind)
+    baseline = _Repeat(old, verdicts_before)
+    claims_before = _by_text(verdicts_before, kind)
     lost: list[LostClaim] = []
     for key, claim in _by_text(now, kind, only_vital=metric.key == "vital_claim_recall").items():
         claim_before = claims_before.get(key)
@@ -200,10 +200,10 @@ def _claims(metric: JudgedMetric, new: MatchedQuery, old: MatchedQuery) -> list[
     return sorted(lost, key=lambda each: each.place is None)
 
 
-def _change(metric: JudgedMetric, now: AnswerVerdicts, before: AnswerVerdicts) -> float:
+def _change(metric: JudgedMetric, now: AnswerVerdicts, baseline: AnswerVerdicts) -> float:
     """Of the metric's value, below zero for the worse; 0.0 where either has none."""
     value = metric.value(now)
-    baseline_value = metric.value(before)
+    baseline_value = metric.value(baseline)
     return 0.0 if value is None or baseline_value is None else metric.direction.sign * (value - baseline_value)
 
 
@@ -278,14 +278,14 @@ def _texts(query: MatchedQuery) -> Mapping[str, str | None]:
     return {**dict(listed), **((details.generated and details.generated.texts) or {})}
 
 
-def _silent(metrics: tuple[str, ...], now: Scores, before: Scores | None) -> Silent | None:
+def _silent(metrics: tuple[str, ...], now: Scores, baseline: Scores | None) -> Silent | None:
     """How many answers assert nothing, over the questions that are judged in both runs, else in the run."""
     if not metrics or RunField.ANSWER in now.unstated:
         return None
     asserted = {query: _asserts(now.matched.get(query)) for query in now.query_ids}
     judged = [query for query, asserts in asserted.items() if asserts is not None]
-    if before and RunField.ANSWER not in before.unstated:
-        asserted_before = {query: _asserts(before.matched.get(query)) for query in judged}
+    if baseline and RunField.ANSWER not in baseline.unstated:
+        asserted_before = {query: _asserts(baseline.matched.get(query)) for query in judged}
         in_both = [query for query in judged if asserted_before[query] is not None]
         if in_both:
             return Silent(

@@ -32,16 +32,16 @@ def by_tag(
     position = {dimension: at for at, dimension in enumerate(dimensions)}
     ordered = sorted(members.items(), key=lambda entry: (position[entry[0][0]], entry[0][1]))
     largest = sorted(members, key=lambda key: -len(members[key]))[:MAX_INTERVALS]
-    before = {metric.name: baseline_column(metric, baseline) for metric in metrics} if baseline else {}
+    baseline_columns = {metric.name: baseline_column(metric, baseline) for metric in metrics} if baseline else {}
 
     parts = {key: on_rows(candidate, rows) for key, rows in members.items()}
 
     def value_of(metric: Metric, rows: Sequence[int], key: tuple[str, str]) -> SegmentValue:
         part = parts[key]
         values = part.values[metric.name]
-        old = [before[metric.name][row] for row in rows] if baseline else []
+        old = [baseline_columns[metric.name][row] for row in rows] if baseline else []
         ends = attainable(metric, part, values)
-        estimated = estimate(values, metric, part.clusters, ends=ends, before=old)
+        estimated = estimate(values, metric, part.clusters, ends=ends, baseline=old)
         pairs: Comparison | None = None
         if baseline and metric is leading and key in largest:
             bounded = paired_scores(metric, part, on_rows(baseline, rows))

@@ -83,12 +83,12 @@ def case_of(gate: GateResult, metric: Metric, gold: Gold, candidate: Scores, bas
     samples: list[Sample] = []
     sign = metric.direction.sign
     columns = zip(candidate.values[metric.name], baseline_column(metric, baseline), strict=True)
-    for sample, (after, before) in zip(gold.samples.values(), columns, strict=True):
+    for sample, (value, baseline_value) in zip(gold.samples.values(), columns, strict=True):
         old = baseline.rank_summaries.get(sample.query_id)
-        if after is None or before is None or old is None:
+        if value is None or baseline_value is None or old is None:
             continue
         samples.append(sample)
-        if sign * (after - before) < -TOLERANCE:
+        if sign * (value - baseline_value) < -TOLERANCE:
             new = candidate.rank_summaries.get(sample.query_id)
             moved = document_moves(sample, old, new)
             worse[sample.query_id] = fate_of(moved, first_k(metric, old.k), no_result=not (new and new.retrieved))
@@ -122,15 +122,15 @@ class Explanation(NamedTuple):
     by_chance: int
 
 
-def explain(case: Case, now: Listings | None, before: Listings | None) -> Explanation | None:
+def explain(case: Case, now: Listings | None, baseline: Listings | None) -> Explanation | None:
     """The one cause that explains more than half of the questions that got worse, and more than chance does.
 
     None where there is none: the interval of the change includes zero, nothing explains so many, or the one-sided
     binomial test against the rate by chance, (hits + 1) / (trials + 2), does not pass at 1 %.
     """
-    if not case.proven or now is None or before is None:
+    if not case.proven or now is None or baseline is None:
         return None
-    lists = _Pairs(case, now, before)
+    lists = _Pairs(case, now, baseline)
     causes = {query: lists.cause(query, query) for query in case.worse}
     cause, count = max(Counter(causes.values()).items(), key=lambda each: each[1], default=(None, 0))
     if cause is None or count <= MIN_SHARE * len(case.worse):
@@ -142,12 +142,12 @@ def explain(case: Case, now: Listings | None, before: Listings | None) -> Explan
     queries = [query for query, each in causes.items() if each == cause]
     if at_least(count, len(case.worse), (by_chance + 1) / (len(ids) + 2)) >= LEVEL:
         return None
-    if cause == STALE and not _stale(case, queries, now, before):
+    if cause == STALE and not _stale(case, queries, now, baseline):
         return None
     return Explanation(cause, queries, by_chance)
 
 
-def _stale(case: Case, queries: Sequence[str], now: Listings, before: Listings) -> bool:
+def _stale(case: Case, queries: Sequence[str], now: Listings, baseline: Listings) -> bool:
     """Whether the longest lists are as long as before, enough relevant ids are gone, and as many new ones are there."""
     samples = {sample.query_id: sample for sample in case.samples}
     relevant: set[str] = set()
@@ -155,9 +155,9 @@ def _stale(case: Case, queries: Sequence[str], now: Listings, before: Listings) 
     for query in queries:
         relevant.update(samples[query].relevant())
         listed.update(now.by_query[query].ids)
-    gone = {doc for doc in relevant if doc in before.documents and doc not in now.documents}
-    new = {item for item in listed if item not in before.documents}
-    return _longest(now) == _longest(before) and len(new) >= len(gone) >= MIN_STALE
+    gone = {doc for doc in relevant if doc in baseline.documents and doc not in now.documents}
+    new = {item for item in listed if item not in baseline.documents}
+    return _longest(now) == _longest(baseline) and len(new) >= len(gone) >= MIN_STALE
 
 
 def _longest(run: Listings) -> int:
@@ -167,28 +167,28 @@ def _longest(run: Listings) -> int:
 class _Pairs:
     """The lists of both runs, and what of all of them a single pair is read with."""
 
-    def __init__(self, case: Case, now: Listings, before: Listings) -> None:
+    def __init__(self, case: Case, now: Listings, baseline: Listings) -> None:
         self.samples = {sample.query_id: sample for sample in case.samples}
         self.metric = case.metric
         self.now = now
-        self.before = before
+        self.baseline = baseline
         self.owners: dict[tuple[str, ...], str] = {}  # the first question that a list of the baseline is of
         for query in self.samples:
             self.owners.setdefault(self.before_of(query), query)
         answered = (query for query in self.samples if query in now.by_query)
         head = {item for query in answered for item in now.by_query[query].ids[: self.k_of(query)]}
-        self.reminted = _reminted(head, now.documents, before.documents)
+        self.reminted = _reminted(head, now.documents, baseline.documents)
 
     def k_of(self, query: str) -> int:
         return first_k(self.metric, self.samples[query].k or 0)
 
     def before_of(self, query: str) -> tuple[str, ...]:
-        return tuple(self.before.by_query[query].ids) if query in self.before.by_query else ()
+        return tuple(self.baseline.by_query[query].ids) if query in self.baseline.by_query else ()
 
     def cause(self, query: str, as_of: str) -> str | None:
         """What turns the baseline's list for `as_of` into the list of now for `query`; None where nothing known."""
         listing = self.now.by_query.get(query)
-        earlier = self.before.by_query.get(as_of)
+        earlier = self.baseline.by_query.get(as_of)
         if listing is None or earlier is None:
             return None
         new = list(listing.ids)
@@ -199,8 +199,8 @@ class _Pairs:
         lost = [doc for doc in self.samples[as_of].relevant() if doc in old[:k] and doc not in new[:k]]
         present = set(new)
         kept = [item for item in old if item in present]
-        known = [item for item in new if item in self.before.documents]
-        fresh = {item for item in new[:k] if item not in self.before.documents}
+        known = [item for item in new if item in self.baseline.documents]
+        fresh = {item for item in new[:k] if item not in self.baseline.documents}
         enough = len(old) >= DEEPER * k and 2 * len(kept) >= len(old)
         holds = {
             "mixed_up": query == as_of and self.owners.get(tuple(new), query) != query,
@@ -221,18 +221,20 @@ class _Pairs:
         if all(item == was or (item in fresh and was not in gone) for item, was in zip(new[:k], old[:k], strict=False)):
             return True
         there = {self.now.documents[item] for item in fresh}
-        return all(self.before.documents[doc] in there & self.reminted for doc in lost)
+        return all(self.baseline.documents[doc] in there & self.reminted for doc in lost)
 
 
-def _were_retrieved(docs: Sequence[str], raw: Sequence[str], before: Sequence[str], k: int) -> bool:
+def _were_retrieved(docs: Sequence[str], raw: Sequence[str], baseline: Sequence[str], k: int) -> bool:
     """Whether the list before reranking has documents in its first k, or as high as that of the baseline has them."""
-    return all(doc in raw and raw.index(doc) < max(k, before.index(doc) + 1 if doc in before else 0) for doc in docs)
+    return all(
+        doc in raw and raw.index(doc) < max(k, baseline.index(doc) + 1 if doc in baseline else 0) for doc in docs
+    )
 
 
-def _reminted(head: set[str], now: Mapping[str, str], before: Mapping[str, str]) -> set[str]:
+def _reminted(head: set[str], now: Mapping[str, str], baseline: Mapping[str, str]) -> set[str]:
     """Documents of which the baseline returned ids and now others are; empty where fresh ids are of other ones too."""
-    persisting = {document for item, document in before.items() if item in now}
-    gone = {document for item, document in before.items() if item not in now}
-    fresh = Counter(now[item] for item in head if item not in before)
+    persisting = {document for item, document in baseline.items() if item in now}
+    gone = {document for item, document in baseline.items() if item not in now}
+    fresh = Counter(now[item] for item in head if item not in baseline)
     reused = fresh.keys() & (gone - persisting)
     return reused if sum(fresh[document] for document in reused) >= 0.9 * sum(fresh.values()) else set()

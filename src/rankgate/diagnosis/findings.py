@@ -365,9 +365,9 @@ def _latency(gate: GateResult, metric: Metric, candidate: Scores, baseline: Scor
     times = candidate.kept.stage_times
     old_times = baseline.kept.stage_times
     for stage in sorted((times.keys() & old_times.keys()) - {"total"}):
-        before = old_times[stage].by_row
+        baseline_times = old_times[stage].by_row
         after = times[stage].by_row
-        if changes := [time - before[row] for row, time in after.items() if row in before]:
+        if changes := [time - baseline_times[row] for row, time in after.items() if row in baseline_times]:
             rises[stage] = changes
     if not rises.keys() >= {*_STAGES}:
         return []

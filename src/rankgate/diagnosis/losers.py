@@ -42,7 +42,7 @@ def losers(
     for result in results:
         sign = result.direction.sign
         values = candidate.values[result.metric]
-        before = columns.get(result.metric)
+        old_column = columns.get(result.metric)
         fallen: list[tuple[float, str]] = []
         low: tuple[float, str] | None = None
         for row in members[result.segment]:
@@ -51,7 +51,7 @@ def losers(
                 continue
             here = sign * value, query
             low = here if low is None else min(low, here)
-            old = before[row] if before else None
+            old = old_column[row] if old_column else None
             if old is not None and sign * (value - old) < -TOLERANCE:
                 fallen.append((sign * (value - old), query))
         worse[result.row_key] = [query for _, query in sorted(fallen)]

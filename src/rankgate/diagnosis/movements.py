@@ -38,19 +38,19 @@ def movements(
     violated = violated_segments(gates)
     listed = candidate.listed and baseline.listed
     columns = zip(candidate.values[metric.name], baseline_column(metric, baseline), strict=True)
-    for sample, (after, before) in zip(gold.samples.values(), columns, strict=True):
-        if after is None or before is None or sample.query_id not in baseline.rank_summaries:
+    for sample, (value, baseline_value) in zip(gold.samples.values(), columns, strict=True):
+        if value is None or baseline_value is None or sample.query_id not in baseline.rank_summaries:
             continue
         old = baseline.rank_summaries[sample.query_id]
         new = candidate.rank_summaries.get(sample.query_id)
-        if new is not None and old.ranks == new.ranks and after == before:
+        if new is not None and old.ranks == new.ranks and value == baseline_value:
             continue
         k = first_k(metric, old.k)
         moves = document_moves(sample, old, new) if listed else []
         lost, gained = sum(left(move, k) for move in moves), sum(came(move, k) for move in moves)
-        if after == before and lost == gained:
+        if value == baseline_value and lost == gained:
             continue
-        change = metric.direction.sign * (after - before)
+        change = metric.direction.sign * (value - baseline_value)
         no_result = new is None or new.retrieved == 0
         worse = (change, gained - lost) < (0, 0)
         movement = Movement(
@@ -58,8 +58,8 @@ def movements(
             question=sample.question,
             tags=list(sample.tags),
             metric=metric.name,
-            before=before,
-            after=after,
+            before=baseline_value,
+            after=value,
             worse=worse,
             k=k,
             lost=lost,
@@ -120,29 +120,32 @@ def worst_rows(details: ReportDetails, violated: SegmentIndex) -> list[int]:
 
 
 def with_displacers(
-    moves: Sequence[Movement], now: Listings | None, before: Listings | None, rank_summaries: Mapping[str, RankSummary]
+    moves: Sequence[Movement],
+    now: Listings | None,
+    baseline: Listings | None,
+    rank_summaries: Mapping[str, RankSummary],
 ) -> list[Movement]:
     """The movements, each that lost documents with those that stand in the first k now and did not before.
 
     Args:
         moves: the movements that a report lists.
         now: the run's lists; None where they cannot be read again, so that nothing is named.
-        before: the baseline's.
+        baseline: the baseline's.
         rank_summaries: the run's: an item that stands for a relevant document took no place from one.
     """
-    if now is None or before is None:
+    if now is None or baseline is None:
         return list(moves)
     return [
-        replace(move, instead=_came(move, now, before, rank_summaries.get(move.query_id)))
-        if move.lost and move.query_id in now.by_query and move.query_id in before.by_query
+        replace(move, instead=_came(move, now, baseline, rank_summaries.get(move.query_id)))
+        if move.lost and move.query_id in now.by_query and move.query_id in baseline.by_query
         else move
         for move in moves
     ]
 
 
-def _came(move: Movement, now: Listings, before: Listings, summary: RankSummary | None) -> list[str]:
+def _came(move: Movement, now: Listings, baseline: Listings, summary: RankSummary | None) -> list[str]:
     new = now.by_query[move.query_id].ids[: move.k]
-    old = before.by_query[move.query_id].ids[: move.k]
+    old = baseline.by_query[move.query_id].ids[: move.k]
     known = {*old, *(document.id for document in move.documents)}
     right = {*summary.ranks, *summary.repeats} if summary else set()
     return [item for rank, item in enumerate(new, start=1) if item not in known and rank not in right][:NAMED]

@@ -272,21 +272,21 @@ def empties_of(gold: Gold, candidate: Scores, baseline: Scores | None) -> Emptie
 
     lacking = set(none)
     segments: dict[str, tuple[int, int]] = {}
-    before = baseline if baseline and baseline.rank_summaries else None
+    with_ranks = baseline if baseline and baseline.rank_summaries else None
     for name, rows in parts_of(answerable).items():
         queries = [answerable[row].query_id for row in rows]
         hit = sum(query in lacking for query in queries)
-        had = not before or any(_retrieved(before, query) for query in queries)
+        had = not with_ranks or any(_retrieved(with_ranks, query) for query in queries)
         if hit >= NEARLY_ALL * len(queries) and had:
             segments[name] = hit, len(queries)
-    first = max(none, key=lambda query: _retrieved(before, query) or 0) if before else none[0]
+    first = max(none, key=lambda query: _retrieved(with_ranks, query) or 0) if with_ranks else none[0]
     return Empties(
         empty=len(none),
         total=len(answerable),
         absent=len(lacking & candidate.missing),
         segments=segments,
         first=first,
-        before=_retrieved(before, first) if before else None,
+        before=_retrieved(with_ranks, first) if with_ranks else None,
     )
 
 

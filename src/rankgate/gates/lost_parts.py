@@ -83,9 +83,10 @@ def unnamed_losses(criteria: Criteria, gold: Gold, candidate: Scores, baseline: 
     for metric in metrics.values():
         if RunField.BASELINE in metric.needs:
             continue
-        before, now = baseline_column(metric, baseline), candidate.values[metric.name]
-        rows = [row for row, pair in enumerate(zip(before, now, strict=True)) if None not in pair]
-        changes = [metric.direction.sign * ((now[row] or 0.0) - (before[row] or 0.0)) for row in rows]
+        baseline_values = baseline_column(metric, baseline)
+        now = candidate.values[metric.name]
+        rows = [row for row, pair in enumerate(zip(baseline_values, now, strict=True)) if None not in pair]
+        changes = [metric.direction.sign * ((now[row] or 0.0) - (baseline_values[row] or 0.0)) for row in rows]
         if not any(changes) or not all(map(math.isfinite, changes)):
             continue  # nothing moved, or the gate says that it cannot be judged
         if tagged is None:
@@ -99,7 +100,7 @@ def unnamed_losses(criteria: Criteria, gold: Gold, candidate: Scores, baseline: 
                 metric=metric.name,
                 unit=metric.unit,
                 direction=metric.direction,
-                before=_mean([before[row] or 0.0 for row in chosen]),
+                before=_mean([baseline_values[row] or 0.0 for row in chosen]),
                 now=_mean([now[row] or 0.0 for row in chosen]),
                 n=len(chosen),
                 worse=sum(changes[index] < -TOLERANCE for index in each.rows),

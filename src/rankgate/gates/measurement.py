@@ -136,7 +136,7 @@ def measure(gate: Gate, candidate: Scores, baseline: Scores | None, units: Units
     column = candidate.uncut_values(metric.name)
     ends = attainable(metric, candidate, column)
     clusters = candidate.clusters
-    by_metric = estimate(column, metric, clusters, confidence=gate.confidence, ends=ends, before=baseline_values)
+    by_metric = estimate(column, metric, clusters, confidence=gate.confidence, ends=ends, baseline=baseline_values)
     change = _change(gate, candidate, baseline) if baseline else None
     measured = replace(nothing, metric_value=by_metric, metric_change=change, change=change)
     if by_metric is None:

@@ -159,8 +159,8 @@ def _levels(metric: Metric, part: _Part) -> Iterator[float]:
         values = [value for value in column if value is not None]
         clusters = defined_only(part.candidate.clusters, column)
         ends = attainable(metric, part.candidate, column)
-        before = baseline_column(metric, part.baseline) if part.baseline else ()
-        floor_level = level(values, metric, part.gate.threshold, side, clusters, ends, before)
+        baseline_values = baseline_column(metric, part.baseline) if part.baseline else ()
+        floor_level = level(values, metric, part.gate.threshold, side, clusters, ends, baseline_values)
         yield 1.0 if floor_level is None else floor_level
     if part.gate.regression_max is not None and part.baseline is not None:
         yield _drop_level(metric, part)
@@ -179,14 +179,14 @@ def with_hard_checks(
     must = must_pass_rows(gate, gold)
     values = candidate.values[metric.name]
     uncut = candidate.uncut_values(metric.name)
-    before = baseline_column(metric, baseline) if baseline else [None] * len(values)
+    baseline_values = baseline_column(metric, baseline) if baseline else [None] * len(values)
     unjudged = set(gaps(metric, candidate, None).missing) if RunField.VERDICTS in metric.needs else set[int]()
     scored = len(unjudged) + sum(value is not None for value in values)
     if not too_many(unjudged, scored, gate.max_unjudged):
         # what a judge left open counts as the worst
         values = filled(metric, values, unjudged, 0.0)
         uncut = filled(metric, uncut, unjudged, 0.0)
-    broken = [row for row in _failed(metric, uncut, before, gold, unjudged) if row in must]
+    broken = [row for row in _failed(metric, uncut, baseline_values, gold, unjudged) if row in must]
     blank = sum(uncut[row] is None for row in broken)
     violations: list[Reason] = []
     if len(broken) > blank:
@@ -194,8 +194,8 @@ def with_hard_checks(
     if blank:
         violations.append(Reason(ReasonKind.MUST_PASS, count=blank, source="run"))
     if gate.max_lost_queries is not None and baseline is not None:
-        failed = _failed(metric, values, before, gold, unjudged)
-        lost = sum(before[row] is not None and not _at_worst(metric, before[row]) for row in failed)
+        failed = _failed(metric, values, baseline_values, gold, unjudged)
+        lost = sum(baseline_values[row] is not None and not _at_worst(metric, baseline_values[row]) for row in failed)
         if lost > gate.max_lost_queries:
             violations.append(Reason(ReasonKind.LOST, count=lost, limit=gate.max_lost_queries))
     if not violations or result.verdict is Verdict.NOT_JUDGED:
@@ -216,10 +216,14 @@ def with_hard_checks(
 
 
 def _failed(
-    metric: Metric, column: Sequence[float | None], before: Sequence[float | None], gold: Gold, unjudged: set[int]
+    metric: Metric,
+    column: Sequence[float | None],
+    baseline_values: Sequence[float | None],
+    gold: Gold,
+    unjudged: set[int],
 ) -> Iterator[int]:
     """The rows of a column that fail by themselves; `before` are the baseline's values, `unjudged` rows a judge's."""
-    rows = zip(column, before, gold.samples.values(), strict=True)
+    rows = zip(column, baseline_values, gold.samples.values(), strict=True)
     for row, (value, old, sample) in enumerate(rows):
         lacks_value = value is None and row not in unjudged and _is_due(metric, sample, old)
         if lacks_value or _at_worst(metric, value):
@@ -230,13 +234,13 @@ def _at_worst(metric: Metric, value: float | None) -> bool:
     return value is not None and metric.worst is not None and abs(value - metric.worst) <= TOLERANCE
 
 
-def _is_due(metric: Metric, sample: Sample, before: float | None) -> bool:
+def _is_due(metric: Metric, sample: Sample, baseline_value: float | None) -> bool:
     """Whether a query ought to have a value, by the baseline or by the gold."""
     if sample.no_answer or metric.worst is None:
         return False
     of_answer = isinstance(metric, JudgedMetric) and not metric.gold_keys
     blank = match(sample, Ranking(sample.query_id, []), needs=metric.needs)
-    return before is not None or of_answer or metric.absent(blank) is not None
+    return baseline_value is not None or of_answer or metric.absent(blank) is not None
 
 
 def refuse_unknown(gates: Sequence[Gate], gold: Gold, name: str) -> None:

@@ -297,11 +297,11 @@ def moved_slots(job: Job, judge: Judge, known: Known) -> frozenset[Slot]:
     """
     if job.baseline is None:
         return frozenset()
-    before = {answer.query_id: answer for answer in job.baseline.answers}
+    baseline_answers = {answer.query_id: answer for answer in job.baseline.answers}
     slots: dict[str, frozenset[Slot]] = {}
     names: tuple[dict[str, str | None], dict[str, str | None]] = ({}, {})
     for answer in job.run.answers:
-        old = before.get(answer.query_id)
+        old = baseline_answers.get(answer.query_id)
         if old is None or old == answer:
             continue
         of_run = _records_of(answer, judge, job, known)

@@ -51,8 +51,9 @@ def same_lists(metric: Metric, candidate: Scores, baseline: Scores) -> bool:
 
     Where texts or passages are matched, the same ids may have other hits. Not known is not the same.
     """
-    now, before = candidate.lists.get(metric.name), baseline.lists.get(metric.name)
-    if now is None or before is None:
+    now = candidate.lists.get(metric.name)
+    baseline_lists = baseline.lists.get(metric.name)
+    if now is None or baseline_lists is None:
         return False
     values = candidate.values[metric.name]
     uncompared = baseline.new_queries | (candidate.missing & baseline.missing)  # those that neither has are the same
@@ -60,7 +61,7 @@ def same_lists(metric: Metric, candidate: Scores, baseline: Scores) -> bool:
     for row, query_id in enumerate(candidate.query_ids):
         if values[row] is None or query_id in uncompared:
             continue
-        if now[row] != before[row] or query_id in missing:
+        if now[row] != baseline_lists[row] or query_id in missing:
             return False
         new, old = candidate.rank_summaries.get(query_id), baseline.rank_summaries.get(query_id)
         if new and old and new.ranks != old.ranks and _hits(metric, new) != _hits(metric, old):

@@ -39,7 +39,7 @@ def estimate(
     *,
     confidence: float = CONFIDENCE,
     ends: Sequence[float] = (),
-    before: Sequence[float | None] = (),
+    baseline: Sequence[float | None] = (),
 ) -> Estimate | None:
     """The run's value over the queries where the metric is defined; None where it is defined nowhere.
 
@@ -54,7 +54,7 @@ def estimate(
         value=metric.aggregate(defined),
         n=len(defined),
         undefined=len(values) - len(defined),
-        ci=_interval(defined, metric, confidence, labels, ends, before),
+        ci=_interval(defined, metric, confidence, labels, ends, baseline),
         distribution=distribution(defined) if is_rate(metric) else None,
     )
 
@@ -65,13 +65,13 @@ def _interval(
     confidence: float,
     clusters: Sequence[str],
     ends: Sequence[float],
-    before: Sequence[float | None],
+    baseline: Sequence[float | None],
 ) -> Interval | None:
     if len(defined) == 1 and metric.at_quantile is None:
         return None  # one value does not tell how much others would differ
     from rankgate.metrics.intervals import interval  # noqa: PLC0415 -- paid only where several questions have a value
 
-    return interval(defined, metric, confidence=confidence, clusters=clusters, ends=ends, before=before)
+    return interval(defined, metric, confidence=confidence, clusters=clusters, ends=ends, baseline=baseline)
 
 
 def defined_only(each: Sequence[T], values: Sequence[float | None]) -> list[T]:

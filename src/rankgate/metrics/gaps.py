@@ -33,11 +33,11 @@ def gaps(metric: Metric, candidate: Scores, baseline: Scores | None) -> Gaps:
     """What is missing of a metric's values."""
     rows = Gaps([], [], [], [])
     now = candidate.givers.get(metric.name, {})
-    before = baseline.givers.get(metric.name, {}) if baseline else {}
-    noted = {*now, *before, *candidate.missing, *(baseline.missing if baseline else ())}
+    baseline_givers = baseline.givers.get(metric.name, {}) if baseline else {}
+    noted = {*now, *baseline_givers, *candidate.missing, *(baseline.missing if baseline else ())}
     values = candidate.values[metric.name]
     old_values = baseline_column(metric, baseline) if baseline else values
-    fingerprints = _fingerprints_count(now, before) if now or before else True
+    fingerprints = _fingerprints_count(now, baseline_givers) if now or baseline_givers else True
     for row, (query_id, new, old) in enumerate(zip(candidate.query_ids, values, old_values, strict=True)):
         if (new is None) == (old is None) and query_id not in noted:
             continue  # as good as every query
@@ -49,7 +49,9 @@ def gaps(metric: Metric, candidate: Scores, baseline: Scores | None) -> Gaps:
             elif (new is None) != (old is None):
                 rows.one_sided.append(row)
             elif new is not None:
-                same_judge = _same_giver(metric, now.get(query_id), before.get(query_id), fingerprints=fingerprints)
+                same_judge = _same_giver(
+                    metric, now.get(query_id), baseline_givers.get(query_id), fingerprints=fingerprints
+                )
                 if not same_judge:
                     rows.other_judge.append(row)
     return rows
@@ -71,10 +73,10 @@ def _same_giver(metric: Metric, one: str | None, other: str | None, *, fingerpri
     return same_served(one, other, fingerprints=fingerprints)
 
 
-def _fingerprints_count(now: Mapping[str, str | None], before: Mapping[str, str | None]) -> bool:
+def _fingerprints_count(now: Mapping[str, str | None], baseline_givers: Mapping[str, str | None]) -> bool:
     from rankgate.model.verdicts import fingerprints_count  # noqa: PLC0415 -- paid only where somebody gave values
 
-    return fingerprints_count(now, before)
+    return fingerprints_count(now, baseline_givers)
 
 
 def at_worst(metric: Metric, columns: Sequence[Sequence[float | None]], rows: set[int]) -> list[float | None]:

@@ -28,7 +28,7 @@ def interval(
     confidence: float = CONFIDENCE,
     clusters: Sequence[str] = (),
     ends: Sequence[float] = (),
-    before: Sequence[float | None] = (),
+    baseline: Sequence[float | None] = (),
 ) -> Interval | None:
     """The interval of a metric's value: of the mean, of a share where all are 0 or 1, or of the quantile that it takes.
 
@@ -40,7 +40,7 @@ def interval(
         return None
     if metric.at_quantile is not None:
         return quantile_interval(defined, metric.at_quantile, confidence=confidence)
-    low, high = range_of(metric, defined, before)
+    low, high = range_of(metric, defined, baseline)
     if clusters:
         from rankgate.statistics.clusters import clustered_mean_interval  # noqa: PLC0415 -- paid only where there are clusters
 
@@ -63,12 +63,12 @@ def level(
     side: Side,
     clusters: Sequence[str],
     ends: Floats,
-    before: Sequence[float | None] = (),
+    baseline: Sequence[float | None] = (),
 ) -> float | None:
     """The one-sided level at which the bound of `interval` touches a value; None where there is no bound."""
     if metric.at_quantile is not None:
         return level_at(lambda each: beyond(interval(values, metric, confidence=1 - 2 * each), value, side))
-    low, high = range_of(metric, values, before)
+    low, high = range_of(metric, values, baseline)
     if clusters:
         from rankgate.statistics.clusters import clustered_mean_level  # noqa: PLC0415 -- as above
 

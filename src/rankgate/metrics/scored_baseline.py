@@ -80,13 +80,13 @@ def scored_pair(
         if run.depth is None:  # a stored baseline keeps what its gates read, and cannot be asked for more
             require_fields(scores, plan, run.name)
         plan = msgspec.structs.replace(plan, baseline_ids=ids_of(scores, plan))
-    before, after = (each.scores for each in both)
-    return both, {metric: _compared(metric, before, after) for metric in plan.metrics}
+    baseline_scores, after = (each.scores for each in both)
+    return both, {metric: _compared(metric, baseline_scores, after) for metric in plan.metrics}
 
 
-def _compared(metric: Metric, before: Scores, after: Scores) -> Compared:
+def _compared(metric: Metric, baseline_scores: Scores, after: Scores) -> Compared:
     column = baseline_column(metric, after)
     if RunField.BASELINE in metric.needs:
         return estimate(column, metric, clusters=after.clusters)
-    same = same_lists(metric, after, before)
-    return compare(metric, column, baseline_column(metric, before), clusters=after.clusters, same=same)
+    same = same_lists(metric, after, baseline_scores)
+    return compare(metric, column, baseline_column(metric, baseline_scores), clusters=after.clusters, same=same)

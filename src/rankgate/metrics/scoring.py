@@ -97,16 +97,16 @@ class Tally:
             row = rows[query_id]
             if depth is not None:
                 self._note_cut(row, sample, ranking, depth)
-            before = plan.baseline_ids.get(query_id)
-            query = self.match(sample, ranking, baseline_ids=before)
+            baseline_ids = plan.baseline_ids.get(query_id)
+            query = self.match(sample, ranking, baseline_ids=baseline_ids)
             self.again |= bool(seen[row])
             seen[row] = 1
             for column, value in zip(columns, values(query), strict=True):
                 column[row] = value
             if by_span:
-                self._note_doubt(query, row, before)
+                self._note_doubt(query, row, baseline_ids)
             if self.with_judge:
-                self._add_judged(row, sample, ranking, before)
+                self._add_judged(row, sample, ranking, baseline_ids)
             if self.stated or self.of_lines:
                 self._note_line(query, ranking)
             if plan.keep_matched:
@@ -144,12 +144,12 @@ class Tally:
             uncut = match(sample, ranking, default_k=self.plan.default_k, how=self.plan.how, needs=self.needs)
             self.below[row] = [metric.per_query(uncut) for metric in self.deep]
 
-    def _add_judged(self, row: int, sample: Sample, ranking: Ranking, before: Sequence[str] | None) -> None:
+    def _add_judged(self, row: int, sample: Sample, ranking: Ranking, baseline_ids: Sequence[str] | None) -> None:
         if not sample.judge_gains:
             for judged, column in zip(self.with_judge, self.columns, strict=True):
                 judged[row] = column[row]
             return
-        query = self.match(with_judge(sample), ranking, baseline_ids=before)
+        query = self.match(with_judge(sample), ranking, baseline_ids=baseline_ids)
         for judged, metric in zip(self.with_judge, self.plan.metrics, strict=True):
             judged[row] = metric.per_query(query)
 
@@ -170,7 +170,7 @@ class Tally:
         if judge or (lacks and defined_by_gold(metric, query)):
             self.givers.setdefault(metric.name, {})[query.query_id] = None if lacks else judge
 
-    def _note_doubt(self, query: MatchedQuery, row: int, before: Sequence[str] | None) -> None:
+    def _note_doubt(self, query: MatchedQuery, row: int, baseline_ids: Sequence[str] | None) -> None:
         """That metrics lack a value of the query for what the run shows in place of a passage; it is missing then."""
         from rankgate.metrics.placing import in_doubt  # noqa: PLC0415 -- paid only where passages are matched
 
@@ -178,7 +178,7 @@ class Tally:
         if doubt is None:
             return
         query_id = query.query_id
-        nothing = self.match(self.gold.samples[query_id], Ranking(query_id, []), baseline_ids=before)
+        nothing = self.match(self.gold.samples[query_id], Ranking(query_id, []), baseline_ids=baseline_ids)
         for metric, column in zip(self.plan.metrics, self.columns, strict=True):
             if column[row] is None and defined_by_gold(metric, nothing):
                 self.unfit[query_id] = doubt

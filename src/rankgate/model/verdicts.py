@@ -96,15 +96,15 @@ def served_text(names: str) -> str:
     return names.replace("\n", " and ").replace("\t", ", ")
 
 
-def fingerprints_count(now: Mapping[str, str | None], before: Mapping[str, str | None]) -> bool:
+def fingerprints_count(now: Mapping[str, str | None], baseline: Mapping[str, str | None]) -> bool:
     """Whether fingerprints tell models apart, by what gave the values of either run, by query.
 
     A service of several machines answers by several fingerprints, and both runs have met each. They tell where the
     values that were not taken over have none in common.
     """
-    changed = [query for query, names in now.items() if names != before.get(query)]
+    changed = [query for query, names in now.items() if names != baseline.get(query)]
     ours = {name for query in changed for name in (now[query] or "").splitlines()}
-    return ours.isdisjoint(name for query in changed for name in (before.get(query) or "").splitlines())
+    return ours.isdisjoint(name for query in changed for name in (baseline.get(query) or "").splitlines())
 
 
 def same_served(one: str | None, other: str | None, *, fingerprints: bool) -> bool:
