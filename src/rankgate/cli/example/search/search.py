@@ -31,5 +31,7 @@ def weight(word: str, counts: Counter[str]) -> float:
 
 def retrieve(question: str) -> list[tuple[str, float]]:
     """The twenty best articles with their scores."""
-    scores = {id_: round(sum(weight(word, counts) for word in words(question)), 4) for id_, counts in INDEX.items()}
+    searched = words(question)
+    weights = {id_: [weight(word, counts) for word in searched if word in counts] for id_, counts in INDEX.items()}
+    scores = {id_: round(sum(each), 4) for id_, each in weights.items()}
     return sorted((pair for pair in scores.items() if pair[1]), key=lambda pair: (-pair[1], pair[0]))[:20]
