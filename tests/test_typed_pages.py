@@ -163,7 +163,7 @@ class Reader:
         if line.startswith("cd "):
             self.directory /= line.split()[1]
             return
-        command = line.partition("  #")[0]
+        command = line.partition("  #")[0].rstrip()
         if command in self.left:
             shutil.copytree(self.left[command], self.directory / "demo")
             return
