@@ -98,7 +98,6 @@ def cluster(folder: Path) -> Iterator[Cluster]:
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": 2,
         "spark.sql.codegen.wholeStage": "false",  # classes that the jobs of tests are too short for
-        "spark.sql.adaptive.enabled": "false",
         "spark.sql.warehouse.dir": folder / "warehouse",
     }
     given = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
