@@ -146,7 +146,9 @@ def redacted(name: str) -> str:
     plain = re.split(r"[?#;]", host, maxsplit=1)[0]
     if re.search(r"[?#]", user) or not _PORT_ONLY.match(plain):
         return f"{before}{scheme}//…"
-    return f"{before}{scheme}//{'…@' if at else ''}{plain}{'?…' if plain != host else ''}"
+    hidden_user = "…@" if at else ""
+    hidden_query = "?…" if plain != host else ""
+    return f"{before}{scheme}//{hidden_user}{plain}{hidden_query}"
 
 
 def redacted_text(text: str) -> str:

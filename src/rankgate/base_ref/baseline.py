@@ -71,8 +71,8 @@ def baseline_change(base: InputFile | None, head: InputFile | None) -> BaselineC
         return "added" if head else None
     if head is None:
         return "deleted"
-    alike = (base.format, base.map) == (head.format, head.map)
-    same = alike and (base.path == head.path or _same_baseline(Path(base.path), Path(head.path)))
+    read_in_one_way = (base.format, base.map) == (head.format, head.map)
+    same = read_in_one_way and (base.path == head.path or _same_baseline(Path(base.path), Path(head.path)))
     return None if same else "replaced"
 
 

@@ -222,7 +222,7 @@ def _failed(
     gold: Gold,
     unjudged: set[int],
 ) -> Iterator[int]:
-    """The rows of a column that fail by themselves; `before` are the baseline's values, `unjudged` rows a judge's."""
+    """The rows of a column that fail by themselves; `unjudged` are rows that a judge left without a value."""
     rows = zip(column, baseline_values, gold.samples.values(), strict=True)
     for row, (value, old, sample) in enumerate(rows):
         lacks_value = value is None and row not in unjudged and _is_due(metric, sample, old)

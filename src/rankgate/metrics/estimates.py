@@ -44,7 +44,7 @@ def estimate(
     """The run's value over the queries where the metric is defined; None where it is defined nowhere.
 
     With `clusters`, each query's label, the interval of a mean is over clusters. `ends` are those of `attainable`,
-    `before` the baseline's values, for `range_of`.
+    `baseline` has the baseline's values, for `range_of`.
     """
     defined = [value for value in values if value is not None]
     if not defined:

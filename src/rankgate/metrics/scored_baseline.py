@@ -80,13 +80,13 @@ def scored_pair(
         if run.depth is None:  # a stored baseline keeps what its gates read, and cannot be asked for more
             require_fields(scores, plan, run.name)
         plan = msgspec.structs.replace(plan, baseline_ids=ids_of(scores, plan))
-    baseline_scores, after = (each.scores for each in both)
-    return both, {metric: _compared(metric, baseline_scores, after) for metric in plan.metrics}
+    first, second = (each.scores for each in both)
+    return both, {metric: _compared(metric, first, second) for metric in plan.metrics}
 
 
-def _compared(metric: Metric, baseline_scores: Scores, after: Scores) -> Compared:
-    column = baseline_column(metric, after)
+def _compared(metric: Metric, first: Scores, second: Scores) -> Compared:
+    column = baseline_column(metric, second)
     if RunField.BASELINE in metric.needs:
-        return estimate(column, metric, clusters=after.clusters)
-    same = same_lists(metric, after, baseline_scores)
-    return compare(metric, column, baseline_column(metric, baseline_scores), clusters=after.clusters, same=same)
+        return estimate(column, metric, clusters=second.clusters)
+    same = same_lists(metric, second, first)
+    return compare(metric, column, baseline_column(metric, first), clusters=second.clusters, same=same)

@@ -200,7 +200,7 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def row_key(self) -> tuple[str, str | None]:
-        """Gate and segment: what waivers name, and what both sides of a base judge alike."""
+        """Gate and segment: what waivers name, and what rows of the base and of the head have in common."""
         return self.name, self.segment
 
     @property

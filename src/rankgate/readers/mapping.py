@@ -94,7 +94,7 @@ class MissingNameError(ValueError):
 
 
 class Finder:
-    """Looks up what a map names, as far as metrics need it, and remembers what was missed; `place` is set by its user.
+    """Looks up what a map names, as far as metrics need it, and remembers what was missed; its user sets `location`.
 
     Every name is reported once: of those that each object must have, the first object that lacks it; of the others,
     only where no object had it.

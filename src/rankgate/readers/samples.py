@@ -68,7 +68,7 @@ def _text(written: object) -> str | None:
 
 
 def to_sample(value: object, location: Problem, log: ProblemLog) -> Sample | None:
-    """A checked sample from plain values, or None after noting what is wrong, at `place` and the key in question."""
+    """A checked sample from plain values, or None after noting what is wrong, at `location` and the key in question."""
     try:
         sample = _checked(value, location.line)
     except KeyedError as error:

@@ -24,9 +24,9 @@ def place_of(day: str) -> float:
     return float(days_between("1970-01-01", day))
 
 
-def day_of(index: int) -> str:
-    """The ISO day that begins there."""
-    return days_after("1970-01-01", index)
+def day_of(days: int) -> str:
+    """The ISO day that begins so many days after the first of 1970."""
+    return days_after("1970-01-01", days)
 
 
 def places_of(days: Sequence[str]) -> list[float]:

@@ -228,8 +228,8 @@ def _at(ranks: Sequence[int | None]) -> str:
     return f" at rank{'s' if len(known) > 1 else ''} {_names(known)}"
 
 
-def _in_brackets(passage: str) -> str:
-    return f" ({passage.strip()})" if passage else ""
+def _in_brackets(ranks: str) -> str:
+    return f" ({ranks.strip()})" if ranks else ""
 
 
 def _names(names: Sequence[str]) -> str:

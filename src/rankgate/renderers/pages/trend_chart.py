@@ -172,5 +172,5 @@ def _accepted(curve: Curve, start: float, today: float) -> list[charts.Line]:
     """The accepted value as steps, each up to the next one and the last up to today."""
     ends = [*(at for at, _ in curve.steps[1:]), today]
     steps = [(at, end, value) for (at, value), end in zip(curve.steps, ends, strict=False) if end > start]
-    points = [(index, value) for at, end, value in steps for index in (at, end)]
+    points = [(day, value) for start_day, end_day, value in steps for day in (start_day, end_day)]
     return [charts.Line(points, charts.BEFORE, dash="6 3")] if points else []
