@@ -88,6 +88,23 @@ def test_all_problems_are_told_at_once() -> None:
     assert len(problems(WHOLE.replace("2026-12-31", "soon").replace("https", "ftp"))) == 2
 
 
+@pytest.mark.parametrize(
+    ("up_to", "refused"),
+    [("1", []), ("1.0000001", ["1.0000001 is more than recall@5 can move (1)"]), ("30", ["write 0.3 for 30%"])],
+)
+def test_a_waiver_of_more_than_its_metric_can_move_is_refused(up_to: str, refused: list[str]) -> None:
+    Path("ship-criteria.yaml").write_text(GATES)
+    Path("ship-waivers.yaml").write_text(WHOLE.replace("retrieval_recall_at_5", "recall@5").replace("0.05", up_to))
+    try:
+        waivers_of(load_criteria("ship-criteria.yaml"))
+    except RankgateError as error:
+        [found] = map(str, error.problems)
+        assert "ship-waivers.yaml:4: waivers[0].up_to: " in found
+        assert [text for text in refused if text in found]
+    else:
+        assert not refused
+
+
 def test_a_second_waiver_of_the_same_gate_and_segment_is_refused() -> None:
     [found] = problems(WHOLE + WHOLE.replace("waivers:\n", ""))
     assert ":9: waivers[1].gate: a waiver of this gate and segment stands above already" in found

@@ -86,15 +86,20 @@ def _floor(value: float, metric: Metric) -> Iterator[tuple[KeyPath, str]]:
         begins = "(-∞" if low is None else f"[{low:g}"
         ends = "∞)" if high is None else f"{high:g}]"
         limits = f"{begins}, {ends}"
-        yield (), f"{value:g} lies outside {limits}, the range of {metric.name}{_percent(value, metric)}"
+        yield (), f"{value:.12g} lies outside {limits}, the range of {metric.name}{_percent(value, metric)}"
 
 
 def _drop(value: float, metric: Metric) -> Iterator[tuple[KeyPath, str]]:
     if RunField.BASELINE in metric.needs:
         yield (), f"{metric.name} compares with the baseline already; give it a threshold instead"
+    yield from too_wide(value, metric)
+
+
+def too_wide(value: float, metric: Metric) -> Iterator[tuple[KeyPath, str]]:
+    """A change that is larger than the range of its metric allows, such as 3 for 3 %."""
     widest = widest_change(metric)
     if widest is not None and value > widest:
-        yield (), f"{value:g} is more than {metric.name} can move ({widest:g}){_percent(value, metric)}"
+        yield (), f"{value:.12g} is more than {metric.name} can move ({widest:g}){_percent(value, metric)}"
 
 
 def _segments(rules: "tuple[SegmentRule, ...]", metric: Metric) -> Iterator[tuple[KeyPath, str]]:
