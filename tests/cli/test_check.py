@@ -534,3 +534,25 @@ def test_a_template_that_does_not_render_is_told_beside_the_verdict(
     assert err.startswith(f"error: {said}")
     assert not Path("a.md").exists()
     assert written()["verdict"] == "fail"
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["--run", "absent.jsonl"], "Next: rankgate validate --run absent.jsonl"),
+        (["--run", "fail.jsonl"], "If it is meant: a waiver; for its lines: rankgate validate --run fail.jsonl"),
+    ],
+)
+@pytest.mark.usefixtures("project")
+def test_what_is_typed_next_reads_the_run_that_was_named(words: list[str], line: str, capsys: Capture) -> None:
+    main(["check", *words])
+    assert line in capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize(("baseline", "warned"), [("pass.jsonl", True), ("link.jsonl", True), ("copy.jsonl", False)])
+@pytest.mark.usefixtures("project")
+def test_a_baseline_that_is_the_run_itself_is_named(baseline: str, warned: bool, capsys: Capture) -> None:  # noqa: FBT001 -- a table's column
+    Path("link.jsonl").symlink_to("pass.jsonl")
+    Path("copy.jsonl").write_text(RUNS["pass.jsonl"], encoding="utf-8")
+    assert main(["check", "--baseline", baseline]) == 0
+    assert ("WARN  May be merged, with a warning: the baseline is the run itself" in capsys.readouterr().out) == warned

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,6 +61,11 @@ def store_for(
 
         return directory_store(path.as_posix())
     return RunFileStore(spec, format, map)
+
+
+def same_file(first: str, second: str) -> bool:
+    """Whether two paths lead to one file, by links too."""
+    return os.path.realpath(first) == os.path.realpath(second)
 
 
 def copied(memory: Memory, to: str, where: Where) -> None:

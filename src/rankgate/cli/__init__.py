@@ -70,12 +70,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 128 + 13
     except Exception as error:  # noqa: BLE001 -- the boundary: a user never sees a traceback
         from rankgate.cli.output import complain
-        from rankgate.errors import RankgateError
-        from rankgate.gates.not_judged import internal_error
+        from rankgate.gates.not_judged import problems_of
 
-        problems = error.problems if isinstance(error, RankgateError) else [internal_error(error)]
         with suppress(OSError):  # where nobody can be told, the exit code still says it
-            for problem in problems:
+            for problem in problems_of(error):
                 complain(f"error: {problem}")
         return 2
 

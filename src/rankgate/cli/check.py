@@ -170,9 +170,9 @@ def judge(inputs: Inputs, *, progress: ReadProgress | None = None) -> Report:
 
 
 def _without_verdict(inputs: Inputs, error: Exception) -> Report:
-    from rankgate.gates.not_judged import internal_error, not_judged
+    from rankgate.gates.not_judged import call_again, not_judged, problems_of
 
-    return not_judged(inputs, error.problems if isinstance(error, RankgateError) else [internal_error(error)])
+    return not_judged(inputs, problems_of(error), call_again(inputs))
 
 
 def _inputs(arguments: argparse.Namespace, *, page: bool) -> Inputs:

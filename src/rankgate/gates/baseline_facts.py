@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rankgate.baselines.stores import same_file
 from rankgate.criteria.inputs import Inputs
 from rankgate.diagnosis.causes import STALE
 from rankgate.diagnosis.differences import gold_differences, run_differences
@@ -34,6 +35,7 @@ from rankgate.readers.base import Run
 _EMPTY_BASELINE = (
     "the baseline is empty: no question got a result there, so that no loss can show; accept a run that has some"
 )
+_OWN_BASELINE = "the baseline is the run itself, so that no loss can show; name a run that was accepted"
 _STALE = (
     "the gold set is partly stale: relevant ids that the baseline found are in no list any more, and ids that it never "
     "returned stand in their place; map the gold set to the new ids, or gate by document with `match: doc`"
@@ -89,7 +91,19 @@ def _warnings(case: Case, baseline: ScoredRun, anchor: ScoredAnchor | None) -> l
         warnings.append(anchor_problem(anchor.mark, anchor.problem))
     if _is_empty(baseline.scores):
         warnings.append(_EMPTY_BASELINE)
+    if _is_the_run(case):
+        warnings.append(_OWN_BASELINE)
     return warnings
+
+
+def _is_the_run(case: Case) -> bool:
+    """Whether the baseline is the very file of the run, read in the same way."""
+    run = case.inputs.run or case.criteria.inputs.run
+    baseline = case.inputs.baseline or case.criteria.inputs.baseline
+    if run is None or baseline is None or not (run.is_file and baseline.is_file):
+        return False
+    alike = (run.format, run.map) == (baseline.format, baseline.map)
+    return alike and same_file(run.path, baseline.path)
 
 
 def _is_empty(scores: Scores) -> bool:

@@ -9,7 +9,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from rankgate import __version__
-from rankgate.criteria import Criteria
+from rankgate.criteria import Criteria, InputFile
 from rankgate.criteria.inputs import Inputs
 from rankgate.diagnosis.gold_changes import mark_of
 from rankgate.diagnosis.listings import oddities_of
@@ -310,8 +310,7 @@ def call_of(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline: 
     options: dict[str, str] = {}
     for option, named, known, name in files:
         if named and named.is_file and not (named.is_table or (known and known.path == named.path)):
-            typed = STDIN if named.path == STDIN else _typed(name)
-            options[option] = f"{named.format}:{typed}" if named.format else typed
+            options[option] = as_typed(named, name)
     store = inputs.baseline is not None or criteria.inputs.baseline is not None
     judging = ["--base", inputs.base] if inputs.base else []
     if inputs.untrusted_run:
@@ -322,9 +321,13 @@ def call_of(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline: 
     return Call(options=options, judging=tuple(judging), retriever=retriever, store=store)
 
 
-def _typed(name: str) -> str:
+def as_typed(file: InputFile | None, name: str) -> str:
     """A file as an option takes it, also where its name begins as an option or as `FORMAT:FILE` does."""
-    return f"./{name}" if name.startswith("-") or name.partition(":")[0] in NAMES else name
+    if file and file.path == STDIN:
+        name = STDIN
+    elif name.startswith("-") or name.partition(":")[0] in NAMES:
+        name = f"./{name}"
+    return f"{file.format}:{name}" if file and file.format else name
 
 
 def command_of(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline: Run | None) -> list[str]:
@@ -336,8 +339,7 @@ def command_of(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baselin
     for flag, named, written, name in files:
         if named is None and written and (written.format or written.map):
             continue  # the criteria say how it is read, too
-        typed = named.path if named and named.path == STDIN else _typed(name)
-        command += [f"--{flag}", f"{named.format}:{typed}" if named and named.format else typed]
+        command += [f"--{flag}", as_typed(named, name)]
     command += ["--untrusted-run"] if inputs.untrusted_run else []
     command += ["--verdicts", inputs.verdicts] if inputs.verdicts else []
     corpus = inputs.details.corpus if inputs.details else None

@@ -29,7 +29,7 @@ def next_command(report: Report, conclusion: Conclusion) -> list[str]:
     question = _question(report, conclusion)
     words: list[str] = []
     if any(problem.kind is ProblemKind.NOT_RECORDED for problem in report.problems):
-        words = ["check", "--record", *elsewhere]
+        words = ["check", "--record", *elsewhere, *_given(call, "gold", "baseline")]
     elif conclusion.kind in (ConclusionKind.EMPTY, ConclusionKind.EMPTY_SEGMENT) and first:
         again = ["record", "--only", first, *elsewhere, *_given(call, "gold")]
         words = again if call.retriever else _explained(report, call, first)

@@ -9,17 +9,21 @@ from collections.abc import Sequence
 from rankgate import __version__
 from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import Inputs
-from rankgate.errors import Problem, ProblemKind
+from rankgate.errors import Problem, ProblemKind, RankgateError
 from rankgate.gates.conclude import with_conclusion
-from rankgate.model.report import BaselineSource, Provenance, Report, RunOrigin, Source
+from rankgate.model.report import BaselineSource, Call, Provenance, Report, RunOrigin, Source
 from rankgate.model.values import Verdict
+from rankgate.readers.source import shown_path
 
 ISSUES = "https://github.com/rankgate/rankgate/issues"
 _NOT_READ = "not read"  # in place of the format
 
 
-def not_judged(inputs: Inputs, problems: Sequence[Problem]) -> Report:
-    """The report of a check that could not judge: it says why, so that no old verdict is left standing."""
+def not_judged(inputs: Inputs, problems: Sequence[Problem], call: Call | None = None) -> Report:
+    """The report of a check that could not judge: it says why, so that no old verdict is left standing.
+
+    `call` is what it was called with, where that is to be typed again.
+    """
     named = inputs.baseline
     provenance = Provenance(
         rankgate=__version__,
@@ -36,12 +40,27 @@ def not_judged(inputs: Inputs, problems: Sequence[Problem]) -> Report:
             problems=list(problems),
             origin=RunOrigin(untrusted_run=inputs.untrusted_run),
             provenance=provenance,
+            call=call,
         )
     )
 
 
+def call_again(inputs: Inputs) -> Call:
+    """The files that the caller named, of which none was read."""
+    from rankgate.gates.compose import as_typed  # noqa: PLC0415 -- who publishes a report types nothing again
+
+    files = {"gold": inputs.gold, "run": inputs.run, "baseline": inputs.baseline}
+    named = {option: file for option, file in files.items() if file and file.is_file and not file.is_table}
+    return Call(options={option: as_typed(file, shown_path(file.path)) for option, file in named.items()})
+
+
 def _unread(file: InputFile | None) -> Source | None:
     return Source(path=file.path, format=file.format or _NOT_READ) if file else None
+
+
+def problems_of(error: Exception) -> Sequence[Problem]:
+    """What an error reports; of one that nobody expected, that."""
+    return error.problems if isinstance(error, RankgateError) else [internal_error(error)]
 
 
 # Errors that name no file are those of standard output, which takes no more: an error of a file names it.

@@ -17,6 +17,8 @@ from rankgate.renderers.phrases import LONGEST, Note
 MAX_QUERIES = 10
 MAX_NAMED = 3  # questions that must pass, in a row
 _IN_NUMBERS = {ReasonKind.THRESHOLD, ReasonKind.REGRESSION, ReasonKind.NO_BASELINE, ReasonKind.MUST_PASS}
+_FILES = ("--criteria", "--gold", "--run", "--baseline")
+_USUAL = ["--run", "run.jsonl"]  # which `init` writes into the criteria
 _OF_LOSSES = {ReasonKind.THRESHOLD, ReasonKind.REGRESSION, *OF_QUESTIONS}
 
 
@@ -118,9 +120,9 @@ def if_meant(report: Report) -> Sentence:
     if report.conclusion.accept and (report.base is None or ReasonKind.LOST in kinds):
         why = " (no waiver covers lost questions)" if ReasonKind.LOST in kinds else ""
         return (f"If it is meant{why}: ", Text(command_line(report.conclusion.accept)))
-    # The files that the criteria do not name stand in the next command, too.
+    # The files that the criteria may not name stand in the next command, too.
     following = zip(report.conclusion.next, report.conclusion.next[1:], strict=False)
-    files = [word for pair in following if pair[0] in ("--criteria", "--gold", "--baseline") for word in pair]
-    if files:
+    files = [word for pair in following if pair[0] in _FILES for word in pair]
+    if files not in ([], _USUAL):
         return ("If it is meant: a waiver; for its lines: ", Text(command_line(["rankgate", "validate", *files])))
     return ("If it is meant: a waiver; `rankgate validate` prints its lines.",)
