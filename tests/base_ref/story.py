@@ -137,6 +137,8 @@ def judged(*flags: str, base: str = "main", labels: Iterable[SetLabel] = ()) -> 
     code = main(words)
     report = decode_report(Path("../report.json").read_bytes(), "report.json")
     assert code == EXIT[report.verdict]
+    commands = [report.conclusion.next, report.conclusion.accept, report.provenance.command]
+    assert all(command[0] == "rankgate" and " at " not in " ".join(command) for command in commands if command)
     return report
 
 

@@ -57,6 +57,7 @@ class Tree:
     ) -> None:
         self.commit = commit
         self.names: dict[str, str] = {}
+        self.paths: dict[str, str] = {}  # by the name that messages have of this commit
         self._repository = repository
         self._folder = folder
         self._left = most
@@ -124,7 +125,9 @@ class Tree:
 
     def name(self, path: str) -> str:
         """A path as messages name it of this commit: `gold.yaml at main (1a2b3c4)`."""
-        return f"{shown_path(path)} at {self.commit.shown}"
+        name = f"{shown_path(path)} at {self.commit.shown}"
+        self.paths[name] = shown_path(path)
+        return name
 
     def _followed(self, path: str, links: int = MAX_LINKS) -> Entry | None:
         """What the commit has at a path, links followed as long as they stay within the tree."""
@@ -240,8 +243,8 @@ class Trees(msgspec.Struct, frozen=True):
         return text
 
     def typed(self, word: str) -> str:
-        """A path, or `FORMAT:FILE`, as the user would type it, where it is a copy's."""
-        names = self.base.names | self.head.names
+        """A path, or `FORMAT:FILE`, as the user would type it, where it is a copy's or the name of one."""
+        names = self.base.names | self.base.paths | self.head.names | self.head.paths
         form, path = split_format(word)
         return f"{form}:{names.get(path, path)}" if form else names.get(word, word)
 

@@ -74,6 +74,9 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
         notes = [*label_notes(self.inputs.pull.labels, ACCEPT_CHANGE), *report.remarks.notes]
         report = replace(report, remarks=replace(report.remarks, notes=notes))
         report = with_other_code(_with_names(report, self.inputs, self.commits, self.trees))
+        following = [self.trees.typed(word) for word in report.conclusion.next]
+        accept = [self.trees.typed(word) for word in report.conclusion.accept]
+        report = replace(report, conclusion=replace(report.conclusion, next=following, accept=accept))
         gate = self.commits.base or self.commits.head  # its own texts, where the base says nothing of them
         return published(report, gate.criteria.published) if gate else report
 
@@ -266,6 +269,8 @@ def _with_names(report: Report, inputs: Inputs, commits: Commits, trees: Trees) 
     run_source = old.run and replace(old.run, path=trees.told(old.run.path))
     baseline = old.baseline and replace(old.baseline, path=trees.told(old.baseline.path))
     command = [trees.typed(word) for word in old.command]
+    if not command:  # nothing was read that could be named
+        return replace(report, provenance=replace(old, run=run_source, baseline=baseline))
     for name in ("gold", "run", "baseline"):
         file: InputFile | None = getattr(inputs, name)
         if file is not None and f"--{name}" not in command:
