@@ -335,6 +335,7 @@ def test_a_line_of_a_gate_that_is_refused(written: str, problem: str) -> None:
         "inputs:\n  baselin: b": "inputs.baselin: unknown key; did you mean 'baseline'?",
         "inputs:\n  gold:\n    path: g\n    fromat: qrels": "inputs.gold.fromat: unknown key; did you mean 'format'?",
         "inputs:\n  gold: 5": "inputs.gold: expected text or a mapping with path, format and map, found 5",
+        "accept_own: yes": "accept_own: expected true or false, found the text 'yes'",
         "inputs:\n  run: [a, b]": "inputs.run: expected text or a mapping with path, format and map, found ['a', 'b']",
         "inputs:\n  gold: {format: qrels}": "inputs.gold.path: is missing",
         "match: {by: document}": "match.by: expected chunk, doc, text or span, found the text 'document'",
@@ -703,7 +704,7 @@ def test_an_empty_metric_is_not_taken_for_none() -> None:
         pytest.param(None, f"{NAME}: no such file", id="missing"),
         pytest.param(b"", f"{NAME}: the file is empty", id="empty"),
         pytest.param(
-            b"# nothing yet\n", f"{NAME}:1: expected `gates:` with a list of gates, found None", id="only a comment"
+            b"# nothing yet\n", f"{NAME}:1: expected `gates:` with a list of gates, found nothing", id="only a comment"
         ),
         pytest.param(
             b"gates:\n  - name: caf\xe9\n", f"{NAME}:2: not UTF-8 (byte 0xe9); save the file as UTF-8", id="not UTF-8"

@@ -107,7 +107,7 @@ EXPECTED = {
     **dict.fromkeys(("str", "string_type"), "text"),
     **dict.fromkeys(("array", "tuple_type"), "a list"),
     **dict.fromkeys(("object", "dict_type"), "a mapping"),
-    "bool": "true or false",
+    **dict.fromkeys(("bool", "bool_type"), "true or false"),
     "null": "nothing",
     "string_too_short": "text that is not empty",
     "too_short": "a list that is not empty",
