@@ -236,10 +236,6 @@ class Criteria(Part):
         """The gated metrics, each once, in the order of the gates."""
         return list({gate.metric.name: gate.metric for gate in self.gates}.values())
 
-    def metrics_of_gates(self) -> dict[str, Metric]:
-        """The metric of each gate, by its name."""
-        return {gate.name: gate.metric for gate in (*self.gates, *self.traffic_gates)}
-
     def compared_with(self, baseline: InputFile | None) -> Self:
         """The same criteria with another baseline, or with none."""
         return self.model_copy(update={"inputs": self.inputs.model_copy(update={"baseline": baseline})})

@@ -2,18 +2,16 @@
 
 import math
 import re
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any
 
 import msgspec
 from pydantic import AfterValidator, Field, ValidationInfo
 
-from rankgate.criteria.gate import AllowedDrop, too_wide
+from rankgate.criteria.gate import AllowedDrop, Gate, too_wide
 from rankgate.criteria.parts import Listed, NotWritten, Part, Text, optional, refuse, validated
 from rankgate.criteria.paths import MAX_BYTES
 from rankgate.errors import bad_input, shown
-from rankgate.metrics.base import Metric
 from rankgate.model.gate_result import GateResult
 from rankgate.model.values import TOLERANCE
 from rankgate.readers.dates import days_after, days_between, iso_day
@@ -91,20 +89,18 @@ class Waivers(msgspec.Struct, frozen=True, kw_only=True):
         return next((each for each in self.entries if (each.gate, each.segment) == (gate, segment)), None)
 
 
-def load_waivers(
-    path: str, metrics: Mapping[str, Metric] = MappingProxyType({}), *, name: str | None = None
-) -> Waivers:
-    """Read and check waivers, by the metrics of gates; messages call the file by its path, or by `name`.
+def load_waivers(path: str, gates: Iterable[Gate] = (), *, name: str | None = None) -> Waivers:
+    """Read and check waivers of `gates`; messages call the file by its path, or by `name`.
 
     Raises:
         RankgateError: every problem of the file, with line and key path.
     """
     with open_source(path) as source:
         text = source.text(MAX_BYTES, "waivers are not that long; is this another file?")
-        return parse_waivers(text, name or source.name, metrics)
+        return parse_waivers(text, name or source.name, gates)
 
 
-def parse_waivers(text: str, called: str, metrics: Mapping[str, Metric] = MappingProxyType({})) -> Waivers:
+def parse_waivers(text: str, called: str, gates: Iterable[Gate] = ()) -> Waivers:
     """Check waivers that are read already; see `load_waivers`.
 
     Raises:
@@ -114,7 +110,7 @@ def parse_waivers(text: str, called: str, metrics: Mapping[str, Metric] = Mappin
     if not isinstance(document.value, dict):
         written = "nothing; write `waivers: []` for none" if document.value is None else shown(document.value)
         raise bad_input(f"expected `waivers:` with a list of waivers, found {written}", file=called, line=1)
-    problems = [*_repeated(document.value), *_too_wide(document.value, metrics)]
+    problems = [*_repeated(document.value), *_too_wide(document.value, gates)]
     waivers = validated(document, WaiverFile, called, called, problems).waivers
     lines = (document.line(("waivers", index)) for index in range(len(waivers)))
     entries = (each.model_copy(update={"line": line}) for each, line in zip(waivers, lines, strict=True))
@@ -136,8 +132,9 @@ def _repeated(written: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
             seen.add((gate, segment))
 
 
-def _too_wide(written: Mapping[str, Any], metrics: Mapping[str, Metric]) -> Iterator[tuple[KeyPath, str]]:
+def _too_wide(written: Mapping[str, Any], gates: Iterable[Gate]) -> Iterator[tuple[KeyPath, str]]:
     """Waivers of more than their gate's metric can be beyond a limit: 30 for 30 % would waive everything."""
+    metrics = {gate.name: gate.metric for gate in gates}
     waivers = written.get("waivers")
     for index, waiver in enumerate(waivers if isinstance(waivers, list) else ()):
         gate = waiver.get("gate") if isinstance(waiver, dict) else None
