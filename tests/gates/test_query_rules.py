@@ -19,7 +19,7 @@ from rankgate.metrics.names import parse_metric
 from rankgate.model.gate_result import GateResult
 from rankgate.model.reasons import sentences
 from rankgate.model.scores import Scores
-from rankgate.model.values import Gold, Sample, Verdict
+from rankgate.model.values import Gold, ReasonKind, Sample, Verdict
 
 PASS, WARN, FAIL = Verdict.PASS, Verdict.WARN, Verdict.FAIL
 GOLD = Gold(
@@ -89,12 +89,9 @@ def test_must_pass(must: tuple[str, ...], now: list[float | None], failed: list[
         pytest.param(0, [0.0, 1.0, 1.0, 1.0], [0.0, 1.0, 1.0, 1.0], [], id="it was lost before"),
         pytest.param(0, [0.5, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0], [], id="worse is not lost"),
         pytest.param(0, [0.0, 1.0, 1.0, 1.0], [None, 1.0, 1.0, 1.0], [], id="undefined before"),
-        pytest.param(0, [0.0, 1.0, 1.0, 1.0], None, [], id="no baseline"),
     ],
 )
-def test_max_lost_queries(
-    most: int, now: list[float | None], before: list[float | None] | None, lost: list[str]
-) -> None:
+def test_max_lost_queries(most: int, now: list[float | None], before: list[float | None], lost: list[str]) -> None:
     result = judged(now, before, most=most)
     count = "1 question was" if len(lost) == 1 else f"{len(lost)} questions were"
     said = f"{count} lost in recall@5; at most {most} allowed"
@@ -102,6 +99,14 @@ def test_max_lost_queries(
     assert (sentences(result) == [said]) is bool(lost)
     assert result.decision.queries == []
     assert result.decision.hard_check_failed is bool(lost)
+
+
+def test_lost_queries_cannot_be_counted_without_a_baseline() -> None:
+    result = judged([0.0, 1.0, 1.0, 1.0], most=0)
+    assert (result.verdict, [each.kind for each in result.decision.reasons]) == (WARN, [ReasonKind.NO_BASELINE])
+    other_questions = judged([0.0, 1.0, 1.0, 1.0], [None] * 4, most=0)
+    kinds = [each.kind for each in other_questions.decision.reasons]
+    assert (other_questions.verdict, kinds) == (Verdict.NOT_JUDGED, [ReasonKind.NOT_IN_BASELINE])
 
 
 @pytest.mark.parametrize(

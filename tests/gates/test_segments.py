@@ -21,7 +21,7 @@ from rankgate.model.gate_result import GateResult
 from rankgate.model.headline import paradox_of
 from rankgate.model.reasons import sentences
 from rankgate.model.scores import KeptQueries, RankSummary, Scores
-from rankgate.model.values import Evidence, EvidenceState, Gold, Sample, Verdict
+from rankgate.model.values import Evidence, EvidenceState, Gold, ReasonKind, Sample, Verdict
 
 PASS, WARN, FAIL = Verdict.PASS, Verdict.WARN, Verdict.FAIL
 ESTIMATE, SAFE, HARM = Evidence.ESTIMATE, Evidence.PROVEN_SAFE, Evidence.PROVEN_HARM
@@ -200,6 +200,21 @@ def test_a_missing_baseline_is_the_gates_to_say_not_every_segments() -> None:
     found = judged(SegmentRule(by=("lang",), **limits(None, 0.05)), TAGS, LEVEL)
     assert {result.verdict for result in found.values()} == {PASS}
     assert {result.evidence.evidence_state for result in found.values()} == {EvidenceState.NO_BASELINE}
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [
+        pytest.param({"regression_max": 0.05}, id="of every segment"),
+        pytest.param({"only": {"en": Limits(regression_max=0.05)}}, id="of one segment"),
+    ],
+)
+def test_a_gate_whose_segments_alone_limit_a_drop_says_that_there_is_no_baseline(limit: dict[str, Any]) -> None:
+    result = decide(gate(SegmentRule(by=("lang",), **limit)), scores(LEVEL), None)
+    assert result.verdict is WARN
+    assert [each.kind for each in result.decision.reasons] == [ReasonKind.NO_BASELINE]
+    floors = decide(gate(SegmentRule(by=("lang",), threshold=0.5)), scores(LEVEL), None)
+    assert floors.verdict is PASS
 
 
 def many(segments: int, each: int) -> list[list[str]]:

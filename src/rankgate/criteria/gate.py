@@ -4,7 +4,7 @@ Each key is declared once, with its type, its bounds, its description and its ch
 the same part that are declared above it.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import (
@@ -36,12 +36,7 @@ Count = Annotated[int, Field(ge=0)]
 Confidence = Annotated[float, Field(gt=0.5, lt=1)]
 MaxUnjudged = Annotated[float, Field(ge=0, le=1), Stricter.LESS]
 MAX_UNJUDGED = 0.01  # of the questions
-_NOT_OVER_TRAFFIC: Mapping[str, object] = {
-    "threshold": None,
-    "segments": (),
-    "must_pass": (),
-    "max_lost_queries": None,
-}
+_NOT_OVER_TRAFFIC = ("threshold", "segments", "must_pass", "max_lost_queries")
 Severity = Literal["error", "warning"]
 WrittenEvidence = Annotated[Evidence, Strict(strict=False)]  # as its value
 Query = Annotated[
@@ -85,8 +80,7 @@ def _floor(value: float, metric: Metric) -> Iterator[tuple[KeyPath, str]]:
     if (low is not None and value < low) or (high is not None and value > high):
         begins = "(-∞" if low is None else f"[{low:g}"
         ends = "∞)" if high is None else f"{high:g}]"
-        limits = f"{begins}, {ends}"
-        yield (), f"{value:.12g} lies outside {limits}, the range of {metric.name}{_percent(value, metric)}"
+        yield (), f"{value:.12g} lies outside {begins}, {ends}, the range of {metric.name}{_percent(value, metric)}"
 
 
 def _drop(value: float, metric: Metric) -> Iterator[tuple[KeyPath, str]]:
@@ -127,8 +121,8 @@ def _over_traffic(gate: "Gate") -> Iterator[tuple[KeyPath, str]]:
         yield ("over",), f"{metric.name} has no cut-off, so that all documents would need a label; use precision@5"
     if gate.regression_max is None:
         yield ("over",), "a gate over traffic limits the change against the baseline; give it a regression_max"
-    for key, default in _NOT_OVER_TRAFFIC.items():
-        if getattr(gate, key) != default:
+    for key in _NOT_OVER_TRAFFIC:
+        if getattr(gate, key) not in (None, ()):
             yield (key,), f"a gate over traffic has no {key}; leave it out, or put it into a gate over the gold set"
     if "evidence" in gate.model_fields_set and gate.evidence is not Evidence.PROVEN_HARM:
         yield ("evidence",), "over traffic it is always proven_harm; leave the key out"
@@ -252,3 +246,11 @@ class Gate(Part):
     def blocks(self) -> bool:
         """Whether a violation blocks the merge."""
         return self.severity == "error"
+
+    @property
+    def limits_drop(self) -> bool:
+        """Whether it, one of its segments, or how many questions may be lost needs a baseline to compare with."""
+        drops = [self.regression_max, self.max_lost_queries]
+        for rule in self.segments:
+            drops += [rule.regression_max, *(part.regression_max for part in rule.only.values())]
+        return any(limit is not None for limit in drops)

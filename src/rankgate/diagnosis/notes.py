@@ -48,7 +48,7 @@ def notes_of(
         notes.append(f"{' and '.join(unlisted)} {'is' if len(unlisted) == 1 else 'are'} {what}.".capitalize())
     notes += judge_notes(criteria.metrics(), scores)
     if baseline is None:
-        drops = any(gate.regression_max is not None for gate in criteria.gates)
+        drops = any(gate.limits_drop for gate in criteria.gates)
         floors = any(gate.threshold is not None for gate in criteria.gates)
         what = "floors were judged, drops were not" if floors else "drops were not judged"
         return [*notes, f"There is no baseline yet: {what}."] if drops else notes

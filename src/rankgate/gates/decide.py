@@ -137,7 +137,7 @@ def _evidence_state(measurement: Measurement, rulings: Rulings) -> EvidenceState
     if measurement.not_comparable:
         return EvidenceState.NOT_COMPARABLE
     gate = measurement.gate
-    if gate.regression_max is not None:
+    if gate.limits_drop:
         alone = measurement.change is None
     else:
         alone = RunField.BASELINE in gate.metric.needs and measurement.baseline is None

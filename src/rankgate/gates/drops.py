@@ -29,7 +29,8 @@ def rule_drop(measurement: Measurement, *, may_block: bool) -> Rulings:
     metric, baseline = measurement.gate.metric, measurement.baseline
     why_not = _uncompared(measurement)
     if measurement.change is not None and not why_not:
-        return Rulings(limits=[_drop(measurement, measurement.change)])
+        limited = measurement.gate.regression_max is not None  # else that of its segments or single questions
+        return Rulings(limits=[_drop(measurement, measurement.change)] if limited else [])
     may_end = may_block or not measurement.by_judge
     lost_pairs = (
         baseline is not None

@@ -33,7 +33,7 @@ def rule(measurement: Measurement, *, may_block: bool) -> Rulings:
         from rankgate.gates.left_open import rule_lacking  # noqa: PLC0415 -- paid only where answers are judged
 
         rulings = rule_lacking(measurement, lacking, may_block=may_block)
-    if not lacking and gate.regression_max is not None:
+    if not lacking and gate.limits_drop:
         from rankgate.gates.drops import rule_drop  # noqa: PLC0415 -- paid only where a drop is limited
 
         rulings = rule_drop(measurement, may_block=may_block)

@@ -89,7 +89,7 @@ class _Part:
     ) -> None:
         # Judged as if it blocked, so that a violation is told from a warning; `concluded` gives it its severity.
         own = {"threshold": limits.threshold, "regression_max": limits.regression_max}
-        self.gate = gate.model_copy(update={**own, "severity": "error", "segments": ()})
+        self.gate = gate.model_copy(update={**own, "severity": "error", "segments": (), "max_lost_queries": None})
         self.candidate, self.baseline = candidate, baseline
         self.name, self.smallest = name, rule.min_queries
         self.blocks = (limits.severity or gate.severity) == "error"
