@@ -275,6 +275,10 @@ EMPTY_TAGS = {"lang:th": (25, 25), "lang:de": (20, 20), "topic:visa": (23, 23)}
             "No value changed: latency stays at 90.00 ms (300 questions).", id="times have no lists",
         ),
         pytest.param(
+            report(gate(name="latency(quantile=0.95)", ci=(0.0, 0.0), before=90.0, now=90.0, **TIMES)), "pass", PASS,
+            "No change: latency(quantile=0.95) stays at 90.00 ms (300 questions).", id="others may have changed",
+        ),
+        pytest.param(
             report(gate(before=0.6, now=0.8, ci=(0.1, 0.3))), "pass", PASS,
             "A loss of recall@5 is ruled out (300 questions, 80.0%, +20.0).", id="better",
         ),

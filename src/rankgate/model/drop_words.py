@@ -89,6 +89,8 @@ def _what_stays(topic: Topic) -> str:
     if any(each.by_judge for each in topic.report.gates if each.row_key == topic.conclusion.row_key):
         return "answer changed"
     metric = topic.conclusion.metric or ""
+    if "quantile=" in metric:
+        return "change"  # values may have changed below it, or above
     if topic.conclusion.unit not in (Unit.SHARE, Unit.SCORE) or metric.startswith("score("):
         return "value changed"
     cutoff = _CUTOFF.search(metric)
