@@ -234,7 +234,7 @@ ATTACKS: dict[str, Change] = {
             gold(*QUERIES).replace("[doc-q4]", "[], metadata: {no_answer: true}").replace("[doc-q5]", "[doc-q5, x]"),
         ),
         FAIL,
-        "relabels 2 questions",
+        "relabels 2 questions (1 toward",
     ),
     "give the questions other ids": Change(
         all_of(

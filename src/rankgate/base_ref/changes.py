@@ -264,17 +264,25 @@ def relabelled_ids(base: Gold, head: Gold) -> set[str]:
 
 
 def moved_toward(rankings: Iterable[Ranking], base: Gold, head: Gold) -> int:
-    """Of how many relabelled queries the lists hold more gain, or hold it further up, by the new labels."""
+    """Of how many relabelled queries the lists hold more by the new labels, hold it further up, or miss less."""
     ids = relabelled_ids(base, head)
-    lists = {ranking.query_id: ranking.ids for ranking in rankings if ranking.query_id in ids}
-    return sum(
-        _gain(documents, head.samples[query_id]) > _gain(documents, base.samples[query_id])
-        for query_id, documents in lists.items()
-    )
+    moved = 0
+    for ranking in rankings:
+        if ranking.query_id in ids:
+            was = base.samples[ranking.query_id]
+            now = head.samples[ranking.query_id]
+            finds_more = _gain(ranking.ids, now) > _gain(ranking.ids, was)
+            moved += finds_more or _missed(ranking.ids, now) < _missed(ranking.ids, was)
+    return moved
 
 
 def _gain(documents: Iterable[str], sample: Sample) -> float:
     return sum(sample.gains.get(document, 0.0) / (rank + 1) for rank, document in enumerate(documents))
+
+
+def _missed(documents: Iterable[str], sample: Sample) -> float:
+    missed = sample.gains.keys() - set(documents)
+    return sum(max(sample.gains[document], 0.0) for document in sorted(missed))
 
 
 def _judged_alike(was: Sample, now: Sample) -> bool:

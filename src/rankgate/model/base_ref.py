@@ -92,8 +92,8 @@ class QueryChanges(msgspec.Struct, frozen=True, kw_only=True):
 
     `relabelled` have other judgments, also other texts of spans; `edited` have the same and something else that counts
     and that the base has too: another question, another tag, another k. Of the relabelled `toward` find more in this
-    run than by the base's labels, None where nobody can tell. `repeated` of the added ones have a text that the gold
-    set has already. `diluted` are questions that became so many more that a gate allows half as many more losses.
+    run than by the base's labels, or miss less, None where nobody can tell. `repeated` of the added ones have a text
+    that the gold set has already. `diluted` are so many more questions that a gate allows half as many more losses.
     """
 
     queries: int
