@@ -72,6 +72,18 @@ def test_it_says_what_was_stored(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
+def test_criteria_that_name_no_baseline_get_the_line_that_does(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("config").mkdir()
+    criteria = CRITERIA.replace(", baseline: baseline", "").replace("gold.jsonl", "../gold.jsonl")
+    Path("config/ship-criteria.yaml").write_text(criteria.replace("run.jsonl", "../run.jsonl"), encoding="utf-8")
+    assert accept("--to", "baseline") == 0
+    assert (
+        'add this line to `inputs:` of config/ship-criteria.yaml: baseline: "../baseline"\n' in capsys.readouterr().out
+    )
+    assert accept("--to", "baseline") == 0
+    assert "inputs:" not in capsys.readouterr().out
+
+
 def test_from_then_on_gates_compare_with_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--run", "better.jsonl"]) == 0
     assert capsys.readouterr().out.startswith("WARN  ")

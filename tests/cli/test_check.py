@@ -549,7 +549,10 @@ def test_what_is_typed_next_reads_the_run_that_was_named(words: list[str], line:
     assert line in capsys.readouterr().out.splitlines()
 
 
-@pytest.mark.parametrize(("baseline", "warned"), [("pass.jsonl", True), ("link.jsonl", True), ("copy.jsonl", False)])
+@pytest.mark.parametrize(
+    ("baseline", "warned"),
+    [("pass.jsonl", True), ("jsonl:pass.jsonl", True), ("link.jsonl", True), ("copy.jsonl", False)],
+)
 @pytest.mark.usefixtures("project")
 def test_a_baseline_that_is_the_run_itself_is_named(baseline: str, warned: bool, capsys: Capture) -> None:  # noqa: FBT001 -- a table's column
     Path("link.jsonl").symlink_to("pass.jsonl")

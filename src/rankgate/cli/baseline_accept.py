@@ -7,11 +7,13 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
+from rankgate.baselines import is_remote
 from rankgate.baselines.acceptances import amended
 from rankgate.baselines.base import open_record
 from rankgate.baselines.clones import overtaken
@@ -47,6 +49,7 @@ from rankgate.model.report import Report
 from rankgate.model.values import CONTEXT_DEPTH, Gold, Ranking, RunField, Verdict
 from rankgate.model.wording import VERDICT_WORDS, count_text, value_text
 from rankgate.readers.formats import fingerprint_of
+from rankgate.readers.yaml_text import quoted
 from rankgate.renderers.blocks import Block, Table, plain_text
 from rankgate.renderers.phrases import NOTHING
 
@@ -128,11 +131,21 @@ def accept(arguments: argparse.Namespace) -> str | Sequence[Block]:
         return _json(candidate, record, added=added, accepted=True)
     lines: list[Block] = [f"accepted {record.source} as the baseline in {candidate.memory.spec}: {_size(record)}"]
     lines += [*_facts(candidate), *_small_losses(candidate, new_anchor=arguments.new_anchor)]
-    if newest is None and candidate.criteria and not candidate.criteria.baseline.required:
-        lines.append(f"add this line to {candidate.criteria.name}: {REQUIRED}")
+    lines += _first_steps(candidate.criteria, candidate.memory.spec) if newest is None and candidate.criteria else []
     if record.reason:
         return [*lines, f"allowed: reason given: {record.reason}"]
     return [*lines, *(["the reason is not recorded, for none was needed"] if arguments.reason else [])]
+
+
+def _first_steps(criteria: Criteria, spec: str) -> list[str]:
+    """The lines that criteria lack so that every check compares with what was accepted."""
+    lines: list[str] = []
+    if criteria.inputs.baseline is None:
+        path = spec if is_remote(spec) else Path(os.path.relpath(spec, Path(criteria.name).parent)).as_posix()
+        lines.append(f"add this line to `inputs:` of {criteria.name}: baseline: {quoted(path)}")
+    if not criteria.baseline.required:
+        lines.append(f"add this line to {criteria.name}: {REQUIRED}")
+    return lines
 
 
 def record(arguments: argparse.Namespace) -> str | Sequence[Block]:

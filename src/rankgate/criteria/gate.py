@@ -250,7 +250,6 @@ class Gate(Part):
     @property
     def limits_drop(self) -> bool:
         """Whether it, one of its segments, or how many questions may be lost needs a baseline to compare with."""
-        drops = [self.regression_max, self.max_lost_queries]
-        for rule in self.segments:
-            drops += [rule.regression_max, *(part.regression_max for part in rule.only.values())]
+        drops = [self.regression_max, self.max_lost_queries, *(rule.regression_max for rule in self.segments)]
+        drops += [part.regression_max for rule in self.segments for part in rule.only.values()]
         return any(limit is not None for limit in drops)

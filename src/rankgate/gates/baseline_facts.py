@@ -97,13 +97,12 @@ def _warnings(case: Case, baseline: ScoredRun, anchor: ScoredAnchor | None) -> l
 
 
 def _is_the_run(case: Case) -> bool:
-    """Whether the baseline is the very file of the run, read in the same way."""
+    """Whether the baseline is the very file of the run, of which no map selects another part."""
     run = case.inputs.run or case.criteria.inputs.run
     baseline = case.inputs.baseline or case.criteria.inputs.baseline
     if run is None or baseline is None or not (run.is_file and baseline.is_file):
         return False
-    alike = (run.format, run.map) == (baseline.format, baseline.map)
-    return alike and same_file(run.path, baseline.path)
+    return run.map == baseline.map and same_file(run.path, baseline.path)
 
 
 def _is_empty(scores: Scores) -> bool:
