@@ -115,9 +115,9 @@ def on_one_line(text: str) -> str:
 
 
 def shown(value: object, limit: int = 60) -> str:
-    """A found value for an error message: on one line, cut, and with control characters visible."""
+    """A found value for an error message: on one line, cut, and with control characters visible; null is nothing."""
     try:
-        text = on_one_line(repr(value))
+        text = "nothing" if value is None else on_one_line(repr(value))
     except RecursionError:
         text = f"a deeply nested {type(value).__name__}"
     return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -97,7 +97,7 @@ def test_what_may_be_returned(keys: dict[str, Any], expected: dict[str, Any]) ->
         pytest.param({"citations": "a"}, "its citations is 'a' (type str); give a list of ids", id="a bare citation"),
         pytest.param({"citations": {"a"}}, "its citations is {'a'} (type set); give a list of ids", id="a set"),
         pytest.param({"citations": [1.5]}, "citations: item 1 has 1.5 (type float) where an id", id="a fraction"),
-        pytest.param({"context": ["a", None]}, "context: item 2 has None (type NoneType) where an id", id="None in it"),
+        pytest.param({"context": ["a", None]}, "context: item 2 has None where an id", id="None in it"),
         pytest.param({"context": ["a", "a"]}, "its context: 'a' stands twice", id="twice"),
         pytest.param({"context": ["z"]}, "its context: 'z' is not in the list of results", id="not retrieved"),
         pytest.param({"context_texts": {"z": "Z"}}, "its context_texts: 'z' is not in the list", id="a stray text"),

@@ -190,7 +190,7 @@ def mapped(value: Any, **fields: Any) -> tuple[Any, list[str]]:
         pytest.param(HITS, {"items": "hit.hits"}, "the answer has no 'hit.hits'; did you mean 'hits.hits'?", id="near"),
         pytest.param(HITS, {"items": "hits"}, "hits of the answer is no list (found: total, hits)", id="an object"),
         pytest.param(HITS, {}, "map its `items` (found: hits, hits.total, hits.hits)", id="no map"),
-        pytest.param({"r": None}, {"items": "r"}, "r of the answer is no list (found: None)", id="null"),
+        pytest.param({"r": None}, {"items": "r"}, "r of the answer is no list (found: nothing)", id="null"),
         pytest.param("a", {}, "(found: 'a')", id="a text"),
         pytest.param(
             [{"_id": 1}, {"x": 1}], {"chunk_id": "_id"}, "result 2 has no '_id' (found: 'x')", id="one lacks it"
@@ -242,7 +242,7 @@ TROUBLE: list[Any] = [
     pytest.param(answer(b"\xff"), "the answer is no JSON: ", 3, id="no UTF-8"),
     pytest.param(answer({}), "the answer has no 'hits.hits' (found: nothing)", 1, id="an empty object"),
     pytest.param(answer("x"), "the answer has no 'hits.hits'", 1, id="a text"),
-    pytest.param(answer({"hits": {"hits": None}}), "hits.hits of the answer is no list (found: None)", 1, id="null"),
+    pytest.param(answer({"hits": {"hits": None}}), "hits.hits of the answer is no list (found: nothing)", 1, id="null"),
     pytest.param(
         answer({"hits": {"hits": [{"_id": 1.5, "_score": 1, "_source": {"body": "A"}}]}}), "1.5", 1, id="a float"
     ),

@@ -59,6 +59,16 @@ def test_what_names_its_question(gold: Any, run: Any) -> None:
     assert report.gates[0].measured.value == 0.75
 
 
+def test_numbers_of_numpy_are_gains_and_nan_of_a_frame_is_no_judgment() -> None:
+    run = {"q": ["a", "b"]}
+    scores = rankgate.score({"q": {"b": np.int64(2), "a": np.float32(1)}}, run, metrics="weighted_recall@1")
+    assert scores.values == {"weighted_recall@1": pytest.approx(1 / 3)}
+    frame = pd.DataFrame({"qid": ["q", "q"], "docno": ["a", "b"], "label": [np.nan, 1]})
+    for written in (frame, frame.convert_dtypes()):
+        scores = rankgate.score(written, run, metrics="mrr,judged@2")
+        assert scores.values == {"mrr": 0.5, "judged@2": 0.5}
+
+
 def test_what_names_no_question_goes_by_its_place() -> None:
     gold = [{"expected_output": ["a"]}, {"expected_output": ["b"]}]
     assert rankgate.score(gold, [["a"], ["b"]], metrics="mrr").values == {"mrr": 1.0}
@@ -79,7 +89,7 @@ def test_what_names_no_question_goes_by_its_place() -> None:
         ),
         (
             lambda: rankgate.score(JUDGMENTS, RESULTS.assign(score=float("nan"))),
-            "run: [0]: the score of 'a' is nan; expected a finite number",
+            "run: [0]: the score of 'a' is nothing; expected a finite number",
         ),
         (lambda: rankgate.score(JUDGMENTS, RESULTS.assign(qid=1.0)), "run: [0]: the query: expected an id, found 1.0"),
         (lambda: rankgate.score(JUDGMENTS, RESULTS[:0]), "run: no usual name for the query (found: nothing)"),

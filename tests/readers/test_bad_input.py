@@ -248,7 +248,7 @@ BAD_GOLD: dict[str, dict[str | bytes, list[str]]] = {
         ],
         "samples:\n  - id: q1\n    expected_output: " + "[" * 60 + "]" * 60: ["3: nested deeper than 50 levels"],
         "queries:\n  - id: q1\n": ["1: expected `samples:` with a list of samples, found {'queries': [{'id': 'q1'}]}"],
-        "samples:\n": ["1: samples: expected `samples:` with a list of samples, found None"],
+        "samples:\n": ["1: samples: expected `samples:` with a list of samples, found nothing"],
         "owner: us\nsamples: q1\n": ["2: samples: expected `samples:` with a list of samples, found 'q1'"],
         'samples:\n  - id: "é"\n  - id: "q\x07"\n': [
             "3: not valid YAML: unacceptable character #x0007: control characters are not allowed"
@@ -256,7 +256,7 @@ BAD_GOLD: dict[str, dict[str | bytes, list[str]]] = {
         # Samples that are not mappings.
         "samples:\n  - q1\n  -\n  - 5\n": [
             "2: samples[0]: expected a sample with id and expected_output, found 'q1'",
-            "3: samples[1]: expected a sample with id and expected_output, found None",
+            "3: samples[1]: expected a sample with id and expected_output, found nothing",
             "4: samples[2]: expected a sample with id and expected_output, found 5",
         ],
         "samples:\n  - expected_output: [a]\n  - id:\n    expected_output: [a]\n": [
@@ -335,7 +335,7 @@ BAD_GOLD: dict[str, dict[str | bytes, list[str]]] = {
             '{"id": "q1", "expected_output": [null]}\n{"id": "q2", "expected_output": [true]}\n'
             '{"id": "q3", "expected_output": [1.5]}\n{"id": "q4", "expected_output": [{"id": "a"}]}\n'
         ): [
-            "1: expected_output: sample 'q1': expected a document id, found None",
+            "1: expected_output: sample 'q1': expected a document id, found nothing",
             "2: expected_output: sample 'q2': expected a document id, found True",
             "3: expected_output: sample 'q3': expected a document id, found 1.5",
             (
@@ -359,7 +359,7 @@ BAD_GOLD: dict[str, dict[str | bytes, list[str]]] = {
         ): [
             "1: expected_output: sample 'q1': the gain of 'a' is '1', not a number",
             "2: expected_output: sample 'q2': the gain of 'a' is True, not a number",
-            "3: expected_output: sample 'q3': the gain of 'a' is None, not a number",
+            "3: expected_output: sample 'q3': the gain of 'a' is nothing, not a number",
             "4: expected_output: sample 'q4': the gain of 'a' is [1], not a number",
         ],
         (
@@ -684,9 +684,9 @@ BAD_RUNS: dict[str, dict[str | bytes, list[str]]] = {
             " [2]: query 'q1' stands twice (first at [0]); keep one ranking of it"
         ],
         '{"q1": ["a"], "q2": {"a": 0.5}, "q3": null, "q4": "a"}': [
-            " q2: expected a list of ids for this query, found {'a': 0.5}",
-            " q3: expected a list of ids for this query, found None",
-            " q4: expected a list of ids for this query, found 'a'",
+            " q2: expected a list of ids for this query, or numbers by id, found {'a': 0.5}",
+            " q3: expected a list of ids for this query, or numbers by id, found nothing",
+            " q4: expected a list of ids for this query, or numbers by id, found 'a'",
         ],
         '[{"query_id": "q1", "topk": ["a"]}, "q2", ["a"], {"query_id": "q3"}]': [
             " [1]: expected a mapping, found text",

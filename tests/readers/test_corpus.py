@@ -61,7 +61,7 @@ def test_a_corpus_as_parquet(tmp_path: Path) -> None:
         read_corpus(str(tmp_path / "bad.parquet"))
     assert [each.message for each in caught.value.problems] == [
         f"the id 'a' stands in {tmp_path / 'bad.parquet'} already",
-        "text: expected text, found None",
+        "text: expected text, found nothing",
     ]
 
 

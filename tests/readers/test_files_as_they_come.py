@@ -64,7 +64,7 @@ def gold_of(content: str, fields: FieldMap | None = None) -> Mapping[str, Mappin
         pytest.param(json_lines([{**ROWS[0], "score": 3}]), {"q": ["b"]}, id="a whole score, asked for as a run"),
         pytest.param(
             json_lines([{**ROWS[0], "score": float("nan")}]),
-            "run:1: the score of 'b' is None; expected a finite number",
+            "run:1: the score of 'b' is nothing; expected a finite number",
             id="NaN as score",
         ),
         pytest.param(

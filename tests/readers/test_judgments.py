@@ -154,6 +154,27 @@ def test_what_becomes_of_rows_that_are_wrong() -> None:
         json.dumps({"judgmentRatings": [{"query": "q", "ratings": [{"docId": "d", "rating": "high"}]}]}): [
             "gold: judgmentRatings[0].q: the gain 'high' is not a finite number"
         ],
+        json.dumps({"details": {"q1": {"hits": HITS}}, "failures": {"q2": {"error": {"type": "timeout"}}}}): [
+            (
+                "gold: failures.q2: the search failed, so that its ratings are not here; name the request, or a "
+                "response without failures"
+            )
+        ],
+        **{
+            content.replace("id", name, 1): [
+                (
+                    f"gold: no column is known to be the document (columns: '{name}', 'question', 'answer'); say which "
+                    f"is which: `rankgate init --gold gold --map id={name},question=question,document=COLUMN`, or in "
+                    f"criteria, beside `path` under inputs.gold: `map: {{query_id: {name}, question: question, "
+                    "chunk_id: COLUMN}`"
+                )
+            ]
+            for content, name in (
+                ("id,question,answer\nq1,Why?,so\n", "id"),
+                ("id,question,answer\nq1,Why?,so\n", "ID"),
+                (lines({"id": "q1", "question": "Why?", "answer": "so"}), "_id"),
+            )
+        },
         json.dumps({"hits": {"x": {"judgmentRatings": []}}}): [
             "gold: expected a list under 'judgmentRatings', found none, or an empty one"
         ],

@@ -239,7 +239,7 @@ def test_many_names_are_cut() -> None:
 @each_row(
     ("content", "fields", "expected"),
     [
-        (lines({"qid": None, "results": []}), LISTS, ["run:1: the query: expected an id, found None"]),
+        (lines({"qid": None, "results": []}), LISTS, ["run:1: the query: expected an id, found nothing"]),
         (
             lines({"qid": "q", "results": {"a": 1}}),
             LISTS,

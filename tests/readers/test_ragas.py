@@ -292,7 +292,7 @@ def test_llama_index_query_without_documents() -> None:
             "file: x: stands in relevant_docs and not in queries",
         ),
         ({"relevant_docs": {"7f3a": "node-1"}}, "file: 7f3a: relevant_docs: expected a list of ids, found 'node-1'"),
-        ({"relevant_docs": {"7f3a": [None]}}, "file: 7f3a: relevant_docs: expected an id, found None"),
+        ({"relevant_docs": {"7f3a": [None]}}, "file: 7f3a: relevant_docs: expected an id, found nothing"),
         ({"queries": {"7f3a": 5}, "relevant_docs": {}}, "file: 7f3a: expected the question's text, found 5"),
         (
             {"queries": ["7f3a"]},

@@ -85,7 +85,7 @@ NOT_FINITE = "scores must be finite numbers"
         '{"q": {"a": 0.5, "b": NaN}}': f"file: query 'q': the score of 'b' is NaN; {NOT_FINITE}",
         '{"q": {"a": 0.5}, "r": {"b": -Infinity}}': f"file: query 'r': the score of 'b' is infinite; {NOT_FINITE}",
         '{"q": {"a": 0.5, "b": 1e999}}': f"file: query 'q': the score of 'b' is infinite; {NOT_FINITE}",
-        '{"q": {"a": null}}': "file: query 'q': the score of 'a' is None, not a number",
+        '{"q": {"a": null}}': "file: query 'q': the score of 'a' is nothing, not a number",
         '{"q": {"a": "1"}}': "file: query 'q': the score of 'a' is '1', not a number",
         '{"q": {"a": true}}': "file: query 'q': the score of 'a' is True, not a number",
         '{"q": {"a": 0.5}, "r": ["b"]}': "file: query 'r': expected a mapping of ids to scores, found ['b']",
@@ -94,7 +94,7 @@ NOT_FINITE = "scores must be finite numbers"
         '{"q:1": {"a:b": 0.5}, "q:1": {"b": 0.7}}': "file: the key 'q:1' stands twice in one object",
         '{"q": {"a": 0.5}': "file:1: broken JSON: expecting ',' delimiter (column 17)",
         "[1]": "file: expected {query: {document: score}}, found [1]",
-        '{"q": {"a": null}, "r": {"b": "x"}}': "file: query 'q': the score of 'a' is None, not a number\n"
+        '{"q": {"a": null}, "r": {"b": "x"}}': "file: query 'q': the score of 'a' is nothing, not a number\n"
         "file: query 'r': the score of 'b' is 'x', not a number",
     }.items(),
 )
@@ -207,7 +207,7 @@ def test_mteb_with_more_than_one_part(parts: dict[str, Any], expected: str) -> N
 
 def test_mteb_scores_are_checked() -> None:
     content = json.dumps(META | {"default": {"test": {"q": {"a": None}}}})
-    assert run_refusal(content) == "file: query 'q': the score of 'a' is None, not a number"
+    assert run_refusal(content) == "file: query 'q': the score of 'a' is nothing, not a number"
 
 
 # Written by the tools themselves.

@@ -282,8 +282,7 @@ def parse_criteria(written: Mapping[str, Any], name: str = "criteria") -> Criter
 
 def _checked(document: YamlDocument, name: str, at: str) -> Criteria:
     if not isinstance(document.value, dict):
-        written = "nothing" if document.value is None else shown(document.value)
-        raise bad_input(f"expected `gates:` with a list of gates, found {written}", file=name, line=1)
+        raise bad_input(f"expected `gates:` with a list of gates, found {shown(document.value)}", file=name, line=1)
     criteria = validated(document, Criteria, name, at, _problems_between(document.value))
     _refuse_misfits(criteria, document, name)
     lines = (document.line(("gates", index)) for index in range(len(criteria.gates)))

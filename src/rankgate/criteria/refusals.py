@@ -112,8 +112,6 @@ def _within(value: Any) -> Iterator[tuple[str, Any]]:
 def _found(value: object) -> str:
     if isinstance(value, str):
         return f"the text {shown(value)}{_as_number(value)}"
-    if value is None:
-        return "nothing"
     return str(value).lower() if isinstance(value, bool) else shown(value)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from numbers import Number
 from typing import Any
 
 import msgspec
@@ -55,7 +56,9 @@ def held_gold(given: GoldLike) -> Gold:
     for query_id, relevant in _by_query(given, "gold") if rows is None else ():
         ids = listed(relevant)
         if isinstance(ids, list | tuple | set | frozenset):
-            ids = [each.item() if hasattr(each, "item") else each for each in ids]  # NumPy's numbers as Python's own
+            ids = [_python_number(each) for each in ids]
+        if isinstance(ids, Mapping):
+            ids = {key: _python_number(value) for key, value in ids.items()}
         try:
             samples[query_id] = Sample(query_id=query_id, gains=judgments(ids), spans=spans_of(ids))
         except ValueError as error:
@@ -78,6 +81,11 @@ def held_run(given: Any, needs: frozenset[RunField], how: Matching = BY_CHUNK, n
     return Run(name=name, format="python", rankings=iter(rankings))
 
 
+def _python_number(value: Any) -> Any:
+    """A number of NumPy as Python's own."""
+    return value.item() if isinstance(value, Number) and hasattr(value, "item") else value
+
+
 class HeldRun(msgspec.Struct, frozen=True):
     """A run that Python holds, as `held_run` takes it."""
 
@@ -94,7 +102,8 @@ def _rows(given: Any, own: Collection[str]) -> list[Mapping[str, Any]] | None:
     """The rows of a data frame, or dicts that have one of their `own` keys and each name their question; else None."""
     if hasattr(given, "columns") or hasattr(given, "column_names"):
         write = next(filter(None, (getattr(given, name, None) for name in _TO_ROWS)), None)
-        return [drained(row) for row in (write() if write else given.to_dict("records"))]
+        rows = write() if write else given.astype(object).where(given.notna(), None).to_dict("records")
+        return [drained(row) for row in rows]
     samples = given.get("samples") if isinstance(given, Mapping) and len(given) == 1 else given
     if not isinstance(samples, list | tuple) or not samples or not all(isinstance(each, Mapping) for each in samples):
         return None

@@ -74,6 +74,8 @@ class Table:
             except self._broken as error:
                 what = str(error).replace("\t", "\\t")  # one line, as all errors are
                 message = f"broken CSV: {what}; a cell with quotes is quoted, and its quotes doubled"
+                if "new-line character" in what:
+                    message = "lines end in CR alone, as of an old Mac; save the file with LF or CRLF"
                 raise bad_input(message, file=self.name, line=begins) from error
             if cells is None:
                 return

@@ -5,6 +5,7 @@ Every shape is a map, as `inputs.gold.map` is one; what people call columns and 
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -29,7 +30,7 @@ from rankgate.readers.gold_columns import (
     usual_fields,
     with_segments,
 )
-from rankgate.readers.json_text import source_json
+from rankgate.readers.json_text import any_json, source_json
 from rankgate.readers.mapped import Records, is_number, json_records, looked_up
 from rankgate.readers.mapping import Finder, advice, look_up, named_in, system_columns, unpacked, usual_names
 from rankgate.readers.parquet import opened as opened_parquet
@@ -56,7 +57,7 @@ def read_usual_gold(source: Source, log: ProblemLog, *, fractions: bool = False)
     """Samples from a file whose columns or keys have usual names; scores are gains if whole, or with `fractions`."""
     under = _export(source.head)
     if under == _RESPONSE.records:
-        return read_mapped_gold(_RESPONSE, source, log)
+        return _read_response(source, log)
     opened = nullcontext(_exported(source, under)) if under else records_of(source, log, missing=False)
     with opened as records:
         first = next(records := iter(records), None)
@@ -72,6 +73,17 @@ def read_usual_gold(source: Source, log: ProblemLog, *, fractions: bool = False)
         what = "that looks like a run, whose scores are no whole numbers; if they are gains"
         raise bad_input(f"{what}, {advice(known, 'gold')}", file=source.name)
     return samples
+
+
+def _read_response(source: Source, log: ProblemLog) -> dict[str, Sample]:
+    """Samples of a response of `_rank_eval`; a query whose search failed is noted, for its ratings are not there."""
+    text = source.text()
+    response = any_json(text)
+    failures = response.get("failures") if isinstance(response, Mapping) else None
+    for query_id in failures if isinstance(failures, Mapping) else ():
+        why = "the search failed, so that its ratings are not here; name the request, or a response without failures"
+        log.add(Problem(why, source.name, None, f"failures.{query_id}"))
+    return read_mapped_gold(_RESPONSE, replace(source, stream=io.BytesIO(text.encode())), log)
 
 
 def _read_rows(fields: FieldMap, records: Records, log: ProblemLog) -> dict[str, Sample]:
@@ -257,7 +269,7 @@ def _recognise(start: Beginning) -> Likeness:
         return Likeness.NO
     if (
         not roles["query_id"]
-        or not (gains or {*documents} - {"id"})
+        or not (gains or {*documents} - {*named(({"id"},), names)})
         or (not start.json and {*BEIR_COLUMNS} <= {*names})
     ):
         return Likeness.NO

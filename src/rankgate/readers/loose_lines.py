@@ -189,7 +189,7 @@ def _entries(source: Source, log: ProblemLog) -> Iterator[tuple[str | None, obje
             if isinstance(ids, list):
                 yield query_id, {"query_id": query_id, "topk": ids}
             else:
-                message = f"expected a list of ids for this query, found {shown(ids)}"
+                message = f"expected a list of ids for this query, or numbers by id, found {shown(ids)}"
                 log.add(Problem(message, source.name, None, query_id))
     else:
         yield None, value

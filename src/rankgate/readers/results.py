@@ -166,7 +166,9 @@ def _stated(entry: Any, names: Sequence[str]) -> Any:
 def _checked_item(entry: Mapping[str, Any], position: int, name: str) -> dict[str, Any]:
     item = {key: value for key, value in entry.items() if key != "rank"}
     if item.get("chunk_id") is None and item.get("id") is None:
-        raise ResultError(f"{name} has neither chunk_id nor id ({_keys(entry)})")
+        empty = next((key for key in ("chunk_id", "id") if key in item), None)
+        what = f"None under {empty}" if empty else "neither chunk_id nor id"
+        raise ResultError(f"{name} has {what} ({_keys(entry)})")
     if entry.get("rank") not in (None, position):
         raise ResultError(f"{name} says rank {shown(entry['rank'])}; return the items in order, or without ranks")
     for key in ("chunk_id", "id"):
@@ -227,7 +229,7 @@ def _stages(written: Any) -> dict[str, float]:
 
 def described(value: Any) -> str:
     """A value and its type, for a message."""
-    return f"{shown(value)} (type {type(value).__name__})"
+    return "None" if value is None else f"{shown(value)} (type {type(value).__name__})"
 
 
 def _keys(value: Mapping[str, Any]) -> str:
