@@ -517,6 +517,21 @@ def test_answers_that_go_wrong_block_or_validate_says_that_nothing_would(
         assert any(wrong.unseen in note for note in notes) is (expected is None)
 
 
+def test_a_part_without_answers_is_named_beside_the_gate_that_needs_no_judge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    case = Case(lambda n: "" if n < 10 else right(n), questions=40, tag=lambda n: f"lang:{'th' if n < 10 else 'en'}")
+    write_inputs(case)
+    ask(case)
+    Path("calibration.json").unlink()
+    assert check() == 1
+    printed = capsys.readouterr().out
+    assert printed.startswith("FAIL  Do not merge: given_rate lost 25.0 points: 100.0% → 75.0%, 5.0 allowed.")
+    assert "Warning: lang:th lost 100.0 points of answered_rate: 10 of 10 questions got worse." in printed
+    assert re.search(r"^Next: rankgate explain q\d --run run.jsonl", printed, re.MULTILINE)
+
+
 def test_refusals_that_only_the_judge_sees_are_counted_beside_those_that_block(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,7 +37,8 @@ def losers(
     """
     worse: dict[Row, list[str]] = {}
     lowest: dict[Row, str] = {}
-    columns = {metric.name: baseline_column(metric, baseline) for metric in metrics} if baseline else {}
+    columns = {**baseline.values} if baseline else {}  # a row may be by a metric that no gate names
+    columns |= {metric.name: baseline_column(metric, baseline) for metric in metrics} if baseline else {}
     members = _rows_by_segment(gold, candidate, results)
     for result in results:
         sign = result.direction.sign

@@ -156,14 +156,12 @@ def _run_changes(
     """The questions that moved, and what was lost that no gate decides."""
     metrics = case.criteria.metrics()
     scores, baseline_scores = evaluation.scores, evaluation.baseline_scores
-    overall = {each.metric: each for each in reversed(results) if each.segment is None}
-    rows_of_parts = [replace(overall[part.metric], segment=part.segment) for part in facts.lost_parts]
-    rows = [*results, *rows_of_parts]
-    worse_by_row, lowest_by_row = losers(evaluation.gold, metrics, rows, scores, baseline_scores)
+    gates = {gate.metric.name: gate.name for gate in reversed(case.criteria.gates)}  # the row may be by another metric
+    overall = {each.name: each for each in results if each.segment is None}
+    rows = [replace(overall[gates[part.metric]], metric=part.metric, segment=part.segment) for part in facts.lost_parts]
+    worse_by_row, lowest_by_row = losers(evaluation.gold, metrics, [*results, *rows], scores, baseline_scores)
     worse = sum(movement.worse for movement in changes.moved)
-    answers = None
-    if evaluation.run.run.judge:
-        answers = _answers(results, metrics, scores, baseline_scores)
+    answers = _answers(results, metrics, scores, baseline_scores) if evaluation.run.run.judge else None
     return RunChanges(
         misses=facts.misses,
         moved=Moved(worse=worse, better=len(changes.moved) - worse) if evaluation.baseline else None,
