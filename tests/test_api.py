@@ -105,6 +105,7 @@ def act(statements):
 """
 
 
+@pytest.mark.full
 def test_the_name_is_the_function_in_any_order_of_imports() -> None:
     interpreter = Forking(WITHOUT_RANKGATE, {**os.environ, "PYTHONPATH": str(ROOT / "src")})
     assert {name: interpreter.act(statements) for name, statements in ORDERS.items()} == dict.fromkeys(ORDERS, 0)
@@ -118,6 +119,7 @@ def test_it_can_be_replaced_and_put_back(monkeypatch: pytest.MonkeyPatch) -> Non
     assert rankgate.check is api.check
 
 
+@pytest.mark.full
 def test_function_and_report_go_to_another_process() -> None:
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         report = pool.apply(rankgate.check, ({"q": ["a"]}, {"q": ["b"]}), {"criteria": GATES, "date": DAY})
@@ -154,6 +156,7 @@ def test_the_types() -> None:
 # What it says is what the command says.
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("run", RUNS)
 def test_files_are_judged_as_by_the_command_byte_for_byte(
     demo: Path, capsys: pytest.CaptureFixture[str], run: str
@@ -167,6 +170,7 @@ def test_files_are_judged_as_by_the_command_byte_for_byte(
     ] == []
 
 
+@pytest.mark.full
 def test_all_inputs_by_name_and_as_paths(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = {"criteria": "ship-criteria.yaml", "gold": "gold.yaml", "run": "runs/harmful.jsonl", "baseline": "baseline"}
     words = [word for key, value in names.items() for word in (f"--{key}", value)]
@@ -174,6 +178,7 @@ def test_all_inputs_by_name_and_as_paths(demo: Path, capsys: pytest.CaptureFixtu
     assert encode_report(report) == printed(capsys, "check", *words, "--date", DAY)
 
 
+@pytest.mark.full
 def test_what_is_in_memory_is_judged_as_the_files(demo: Path) -> None:
     criteria = yaml.safe_load(Path("ship-criteria.yaml").read_text(encoding="utf-8"))
     criteria["gates"] = [gate for gate in criteria["gates"] if gate["name"] not in ("faithfulness", "answered_rate")]
@@ -217,6 +222,7 @@ def test_lists_of_different_lengths_do_not_belong_together(name: str) -> None:
         rankgate.check([["a"], ["b"]], **values, criteria=GATES)  # type: ignore[arg-type]
 
 
+@pytest.mark.full
 def test_a_run_in_memory_takes_no_verdicts_from_the_working_directory(demo: Path) -> None:
     """A file that happens to be called as the argument is not beside it."""
     Path("runs/accepted.jsonl").replace("run.jsonl")
@@ -247,6 +253,7 @@ def test_passages_are_matched_with_texts_as_score_does() -> None:
     )
 
 
+@pytest.mark.full
 def test_waivers_count_as_for_the_command(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     waiver = {"gate": "recall_all_at_10", "up_to": 0.1, "expires": "2026-03-31", "issue": "https://example.org/1"}
     entry = {"waivers": [{**waiver, "reason": "a migration", "by": "ana"}]}
@@ -474,6 +481,7 @@ def many_gates() -> Report:
     return rankgate.check(queries, run, criteria={"gates": gates}, date=DAY)
 
 
+@pytest.mark.full
 def test_a_report_is_a_few_lines_those_that_decide_first() -> None:
     report = many_gates()
     lines = repr(report).splitlines()
@@ -484,6 +492,7 @@ def test_a_report_is_a_few_lines_those_that_decide_first() -> None:
     assert report._repr_html_().count("<tr>") == 41
 
 
+@pytest.mark.full
 def test_a_gate_and_a_change_are_a_line() -> None:
     report = many_gates()
     assert repr(report.gates[30]).startswith("<gate 'gate 30': fail, mrr 0.83")
@@ -492,6 +501,7 @@ def test_a_gate_and_a_change_are_a_line() -> None:
     assert len(repr(rankgate.compare(gold, gold, gold)["mrr"])) < 200
 
 
+@pytest.mark.full
 def test_what_cannot_be_compared_is_a_report_without_gates_in_a_few_lines() -> None:
     report = api.Report(verdict=Verdict.NOT_JUDGED, summary="s", provenance=many_gates().provenance)
     assert repr(report).splitlines()[0] == "Report: NOT JUDGED. s"
@@ -571,6 +581,7 @@ def sides(request: pytest.FixtureRequest, demo: Path) -> Iterator[tuple[Any, Any
         yield "gold.yaml", before, Path(after), before
 
 
+@pytest.mark.full
 def test_a_comparison_is_what_the_command_prints(
     sides: tuple[Any, Any, Any, str], capsys: pytest.CaptureFixture[str]
 ) -> None:

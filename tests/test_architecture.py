@@ -253,6 +253,7 @@ def test_a_decision_depends_on_its_arguments_alone(module: str) -> None:
     assert called & WORLDLY_CALLS == set()
 
 
+@pytest.mark.full
 @each_row("module", PURE)
 def test_of_the_interpreter_only_its_largest_number_is_used(module: str) -> None:
     """`sys` also has arguments, streams and the environment's encoding."""
@@ -413,6 +414,7 @@ def fields_of(module: str) -> Iterator[tuple[str, int]]:
             yield node.name, sum("ClassVar" not in ast.unparse(each) for each in stated)
 
 
+@pytest.mark.full
 def test_a_value_with_many_fields_has_parts() -> None:
     sizes = dict(each for module in MODULES for each in fields_of(module) if each[1] > MAX_FIELDS)
     assert sizes == LARGER
@@ -512,6 +514,7 @@ def test_writing_one_is_not() -> None:
     assert [found for line in lines for found in readings(ast.parse(line))] == []
 
 
+@pytest.mark.full
 @each_row("module", MODULES)
 def test_state_is_a_value(module: str) -> None:
     """No decision hangs on the words of a sentence, so that words may change."""
@@ -524,6 +527,7 @@ def test_every_module_says_what_it_is() -> None:
     } == set()
 
 
+@pytest.mark.full
 def test_nothing_knows_the_command_line() -> None:
     """Neither by an import nor by a name to import later."""
     assert {module for module in MODULES if "cli" in ours(module) and unit(module) != "cli"} == {"rankgate.__main__"}

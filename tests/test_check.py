@@ -297,6 +297,7 @@ def test_the_same_ranking_measured_again_passes(place: Path, form: str, *, store
     assert (found.changes.misses, found.remarks.notes) == ([], [])
 
 
+@pytest.mark.full
 @needs_cranfield
 @pytest.mark.parametrize("form", ["jsonl", "trec"])
 @pytest.mark.parametrize("stored", [pytest.param(False, id="run file"), pytest.param(True, id="baseline directory")])
@@ -371,6 +372,7 @@ def test_segments_are_those_of_the_reference(place: Path) -> None:
             assert segment.metrics[metric].delta == pytest.approx(values[REFERENCE[metric]], abs=1e-6)
 
 
+@pytest.mark.full
 @needs_cranfield
 def test_a_stored_baseline_and_its_run_file_give_the_same_gates(place: Path) -> None:
     by_file = cranfield("bm25_trunc30", "jsonl")

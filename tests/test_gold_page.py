@@ -53,6 +53,7 @@ def commands(file: str) -> list[list[str]]:
     return [shlex.split(line)[1:] for line in lines]
 
 
+@pytest.mark.full
 def test_thirty_questions_from_logs(capsys: Capture) -> None:
     [table] = re.findall(r"```csv title=\"gold.csv\"\n(id,question,document.*?)```", PAGE, re.DOTALL)
     Path("gold.csv").write_text(table, encoding="utf-8")

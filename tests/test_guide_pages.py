@@ -71,6 +71,7 @@ def test_every_line_that_installs_names_one_source() -> None:
     assert any(INSTALL in page.read_text(encoding="utf-8") for page in workflows)
 
 
+@pytest.mark.full
 def test_a_release_names_another_source_in_all_of_them(tmp_path: Path) -> None:
     for folder in ("docs", "config", "scripts"):
         shutil.copytree(ROOT / folder, tmp_path / folder)

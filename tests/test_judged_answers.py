@@ -131,6 +131,7 @@ def project(
     return Project(tmp_path, address, capsys)
 
 
+@pytest.mark.full
 def test_answers_that_hold_pass(project: Project) -> None:
     project.run("run.jsonl", right)
     project.judge("run.jsonl", "base.jsonl")
@@ -143,6 +144,7 @@ def test_answers_that_hold_pass(project: Project) -> None:
     assert provenance["run"]["about"]["judge"] == provenance["baseline"]["about"]["judge"]
 
 
+@pytest.mark.full
 def test_a_generator_that_makes_things_up_fails_although_the_lists_are_the_same(project: Project) -> None:
     project.run("run.jsonl", wrong_after(40))
     project.judge("run.jsonl", "base.jsonl")
@@ -157,6 +159,7 @@ def test_a_generator_that_makes_things_up_fails_although_the_lists_are_the_same(
     assert "faithfulness lost 30.0 points: 100.0% → 70.0%, 3.0 allowed." in out
 
 
+@pytest.mark.full
 def test_a_system_that_refuses_is_no_more_faithful_but_answers_less(project: Project) -> None:
     project.run("run.jsonl", lambda n: REFUSAL if n % 2 else right(n))
     project.judge("run.jsonl", "base.jsonl")
@@ -178,6 +181,7 @@ def test_without_verdicts_retrieval_is_judged_all_the_same(
     assert "faithfulness lacks verdicts for 100 of 100 questions in the run: the judge was not" in out
 
 
+@pytest.mark.full
 def test_answers_that_nobody_asked_about_only_warn_where_the_criteria_say_so(project: Project) -> None:
     project.gates(replaced=("structured: json_schema", "structured: json_schema, allow_unjudged: warn"))
     project.run("run.jsonl", right)
@@ -194,6 +198,7 @@ def unjudged(record: Record) -> Record:
     return replace(record, verdicts=None, unjudged=Unjudged(UnjudgedKind.LENGTH))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("lost", "threshold", "verdict"),
     [
@@ -216,6 +221,7 @@ def test_what_could_not_be_judged_counts_as_wrong(lost: int, threshold: str, ver
         assert "with 1 missing value at its worst it is 99.0%" in out
 
 
+@pytest.mark.full
 def test_a_pass_says_which_answers_nobody_was_asked_about(project: Project) -> None:
     project.run("run.jsonl", right)
     project.judge("run.jsonl", "base.jsonl")
@@ -226,6 +232,7 @@ def test_a_pass_says_which_answers_nobody_was_asked_about(project: Project) -> N
     assert "1 of 100 answers could not be judged (1 not asked yet); with all of them wrong faithfulness is 99.0%" in out
 
 
+@pytest.mark.full
 def test_verdicts_that_came_with_an_untrusted_run_are_ignored(project: Project) -> None:
     project.run("run.jsonl", right)
     project.judge("run.jsonl", "base.jsonl")
@@ -249,6 +256,7 @@ def test_a_damaged_file_of_verdicts_is_named_with_its_line(project: Project) -> 
     assert "run.verdicts.jsonl:1: object missing required field" in project.capsys.readouterr().out
 
 
+@pytest.mark.full
 def test_validate_reads_verdicts_as_check_does(project: Project) -> None:
     project.run("run.jsonl", right)
     files = ["--gold", "gold.jsonl", "--run", "run.jsonl", "--baseline", "base.jsonl"]
@@ -272,6 +280,7 @@ def validated(project: Project, code: int = 0) -> list[str]:
     return project.capsys.readouterr().out.splitlines()
 
 
+@pytest.mark.full
 def test_validate_says_what_judging_costs_and_what_it_can_show(project: Project) -> None:
     project.gates("warning", ("regression_max: 0.05", "regression_max: 0.05, severity: warning"))
     project.run("run.jsonl", wrong_after(40))
@@ -336,6 +345,7 @@ def test_a_gate_that_no_labels_calibrate_says_so(project: Project) -> None:
     assert any(line.startswith(text) and line.endswith(": gate one of these") for line in validated(project))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("replaced", "named", "code"),
     [

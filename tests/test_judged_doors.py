@@ -27,6 +27,7 @@ def without_answers(folder: Path, first: int) -> None:
     (folder / "run.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
+@pytest.mark.full
 def test_leaving_the_answers_out_of_lines_does_not_help(project: Project) -> None:
     project.run("run.jsonl", wrong_after(66))
     project.judge("run.jsonl", "base.jsonl")
@@ -86,6 +87,7 @@ def test_verdicts_that_no_judge_of_ours_gives_are_none(task: str, forged: dict[s
     assert (code, gates["faithfulness"]["verdict"]) == (2, "not_judged")
 
 
+@pytest.mark.full
 def test_one_answer_that_stays_unjudged_does_not_hide_a_segment(project: Project) -> None:
     project.run("run.jsonl", lambda n: "It is a gift." if n == 7 else right(n))
     project.gates(replaced=("threshold: 0.8,", "threshold: 0.5, segments: {by: lang, regression_max: 0.005},"))

@@ -239,6 +239,7 @@ def test_a_comment_on_answers(name: str, tmp_path: Path, monkeypatch: pytest.Mon
         assert [loss["claims"][0]["text"] for loss in losses] == [in_language(n) for n in range(len(LANGUAGES))]
 
 
+@pytest.mark.full
 def test_of_answers_too_nothing_but_ids_leaves_where_the_criteria_say_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -255,6 +256,7 @@ def test_of_answers_too_nothing_but_ids_leaves_where_the_criteria_say_so(
     assert "  - was supported by `doc_6#p2` at rank 2, which is no longer retrieved" in texts[1]
 
 
+@pytest.mark.full
 def test_another_judge_judges_both_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: Any) -> None:
     monkeypatch.chdir(tmp_path)
     case = CASES["lost_passage"]
@@ -269,6 +271,7 @@ def test_another_judge_judges_both_runs(tmp_path: Path, monkeypatch: pytest.Monk
     same_as_golden("judge_swapped", request)
 
 
+@pytest.mark.full
 def test_a_calibration_is_shown_in_every_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], request: Any
 ) -> None:
@@ -304,6 +307,7 @@ def test_a_calibration_is_shown_in_every_report(
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
+@pytest.mark.full
 def test_text_of_an_answer_is_text_wherever_it_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -324,6 +328,7 @@ def test_text_of_an_answer_is_text_wherever_it_is_shown(
     assert max(map(len, comment.splitlines())) < 1000
 
 
+@pytest.mark.full
 def test_a_question_is_explained_with_the_claims_that_lost_their_support(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -351,6 +356,7 @@ def test_a_question_is_explained_with_the_claims_that_lost_their_support(
     assert words in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.full
 def test_a_claim_without_support_is_named_without_a_baseline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -404,6 +410,7 @@ def test_what_is_said_of_a_claim(support: Support, expected: tuple[str, tuple[st
     assert claims == ([] if expected is None else [expected])
 
 
+@pytest.mark.full
 def test_a_waiver_lets_a_judged_drop_pass_and_hides_nothing_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -482,6 +489,7 @@ WRONG: Mapping[str, Wrong] = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", WRONG)
 def test_answers_that_go_wrong_block_or_validate_says_that_nothing_would(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -104,6 +104,7 @@ def test_the_prose_names_the_metrics_that_use_gains_as_they_are() -> None:
     assert sentence(r"Of the metrics of the ranking, only (.*?) do without it") == graded
 
 
+@pytest.mark.full
 def test_the_prose_names_the_metrics_that_an_absent_query_leaves_undefined() -> None:
     assert sentence(r"without an answer \((.*?) and the gains\)") == {
         family.key for family in FAMILIES if describe(family)["absent"] is None

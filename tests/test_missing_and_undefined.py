@@ -412,6 +412,7 @@ def test_numbers_of_two_judges_are_not_compared(new: Edit, old: Edit, pairs: int
     assert (code, report["verdict"]) == (1, "fail")
 
 
+@pytest.mark.full
 def test_a_stored_baseline_keeps_the_judge_and_what_was_missing() -> None:
     run("old.jsonl", first(20, null, by("m1", inside=True)))
     run("new.jsonl", first(20, null, by("m1", 0.2)))

@@ -130,6 +130,7 @@ CASES = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", CASES)
 def test_one_sentence_says_what_is_missing_why_and_which_command_asks_for_it(
     name: str, setting: Setting, capsys: pytest.CaptureFixture[str]

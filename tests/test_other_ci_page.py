@@ -25,6 +25,7 @@ BITBUCKET, AZURE = (
 )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(  # the schema of Azure takes a minute, and no number and no boolean
     ("text", "words"),
     [

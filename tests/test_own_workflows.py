@@ -117,6 +117,7 @@ def test_a_release_publishes_what_was_built_once_and_tried_and_a_rehearsal_publi
     assert not any("checkout" in step.get("uses", "") for name in ("publish", "github") for step in jobs[name]["steps"])
 
 
+@pytest.mark.full
 def test_a_release_needs_locks_that_are_up_to_date_and_is_built_with_what_is_in_them(tmp_path: Path) -> None:
     jobs = own("release.yml")["jobs"]
     *_, compared = jobs["lock"]["steps"]

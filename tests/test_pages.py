@@ -97,6 +97,7 @@ PROGRAM = re.compile(r"^```python\n(.*?)^```\n\n```\n(.*?)^```$", re.MULTILINE |
 PROGRAMS = [block for page in PAGES for block in PROGRAM.findall(page.read_text(encoding="utf-8"))]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("program", "printed"), PROGRAMS)
 def test_python_prints_what_the_page_says(program: str, printed: str, tmp_path: Path) -> None:
     done = subprocess.run(
@@ -172,6 +173,7 @@ def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 155
 
 
+@pytest.mark.full
 def test_what_validate_says_of_the_demo_is_what_it_prints(
     demo_left: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

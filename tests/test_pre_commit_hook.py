@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 from tests.rows import each_row
 
@@ -53,6 +54,7 @@ def test_the_files_that_call_it(path: str, *, calls: bool) -> None:
     assert bool(re.search(HOOK["files"], path)) is calls
 
 
+@pytest.mark.full
 def test_pre_commit_takes_the_file() -> None:
     command = Path(sys.executable).with_name("pre-commit")
     subprocess.run([command, "validate-manifest", ROOT / ".pre-commit-hooks.yaml"], check=True)

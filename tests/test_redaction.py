@@ -98,6 +98,7 @@ def test_git_says_no_password(password: str) -> None:
     assert shown.endswith(": no route, ask ana@host.example")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "use",
     [

@@ -105,6 +105,7 @@ def test_a_floor_of_few_conversations_only_warns(check: Check) -> None:
     ]
 
 
+@pytest.mark.full
 def test_one_p_is_shared_out_among_segments(check: Check) -> None:
     """Nine conversations in each of twenty languages: 1 in 512 is more than a twentieth of 2.5 %."""
     gold = [line for lang in range(20) for line in talks([4] * 9, [f"lang:l{lang}"])]

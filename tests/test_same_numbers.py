@@ -59,6 +59,7 @@ def all_outputs(report: Report) -> dict[str, str]:
     }
 
 
+@pytest.mark.full
 @each_row("name", CHECKS)
 def test_the_numbers_of_every_row_are_the_same_everywhere(name: str) -> None:
     """Values before and now, the change, its interval, and the limit."""
@@ -90,6 +91,7 @@ def test_the_numbers_are_those_of_report_json(name: str) -> None:
                 assert float(re.sub(r"[%a-z ]", "", text.replace("−", "-"))) == pytest.approx(factor * value, abs=0.051)
 
 
+@pytest.mark.full
 @each_row("name", CHECKS)
 def test_the_conclusion_is_the_same_everywhere(name: str) -> None:
     report = report_named(name)

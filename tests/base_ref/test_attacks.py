@@ -898,6 +898,7 @@ def test_a_gold_set_that_the_job_writes_anew_counts_for_nothing(repository: Path
 # What the job makes, and what is handed to the command.
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("brought", ["another file", "a manifest", "all of it", "a link", "a submodule"])
 def test_a_baseline_of_the_job_is_not_shadowed_by_files_of_the_commit(repository: Path, brought: str) -> None:
     criteria = CRITERIA.replace("threshold: 0.85, ", "")
@@ -943,6 +944,7 @@ def test_a_baseline_of_the_runs_lists_is_not_judged_beside_the_run_whatever_its_
         assert (pull.brought.changed, pull.brought.run) == ("replaced", None)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("change", ["another branch", "none", "a folder of the store's name"])
 def test_a_store_that_the_base_names_decides(repository: Path, change: str) -> None:
     spec = "git+branch:accepted"
@@ -966,6 +968,7 @@ def test_a_store_that_the_base_names_decides(repository: Path, change: str) -> N
     assert "recall@5 lost 40.0 points" in told(report)
 
 
+@pytest.mark.full
 def test_a_link_that_the_caller_names_and_a_pipe_are_refused(repository: Path) -> None:
     link("../link.jsonl", str(repository / "run.jsonl"))()
     os.mkfifo("../pipe.jsonl")
@@ -1022,6 +1025,7 @@ SURROUNDINGS = (
 )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("variables", SURROUNDINGS, ids=lambda variables: next(reversed(variables)))
 def test_variables_of_the_environment_lead_nowhere_else(
     repository: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]
@@ -1039,6 +1043,7 @@ def test_variables_of_the_environment_lead_nowhere_else(
 # Where the base is.
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["main", "origin/main", "origin", "the short sha", "main~0"])
 def test_a_tag_is_no_base(repository: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Git takes a tag for the branch or the commit of that name: one at the pull request's own would be its base."""
@@ -1120,6 +1125,7 @@ ACCEPTED = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("attack", "expected"), [each[1:] for each in ACCEPTED], ids=[each[0] for each in ACCEPTED])
 def test_by_the_label_the_pull_requests_own_files_judge_alone(
     repository: Path, monkeypatch: pytest.MonkeyPatch, attack: Change, expected: Verdict
@@ -1135,6 +1141,7 @@ def test_by_the_label_the_pull_requests_own_files_judge_alone(
         assert report.base.base_summary in told(report)
 
 
+@pytest.mark.full
 def test_re_chunked_by_the_label_the_accepted_run_is_compared_by_its_own_labels(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -217,6 +217,7 @@ EVERY_KEY: dict[tuple[type[Part], str], tuple[str, str]] = {
 }
 
 
+@pytest.mark.full
 @each_row(
     ("before", "after"),
     [pytest.param(*texts, id=f"{kind.__name__}.{key}") for (kind, key), texts in EVERY_KEY.items()],

@@ -104,6 +104,7 @@ def prompts(server: HashJudge) -> set[str]:
     return {body["messages"][0]["content"] for body in server.requests}
 
 
+@pytest.mark.full
 def test_answers_are_judged_and_the_check_reads_that(server: HashJudge) -> None:
     on_pull_request()
     assert judged() == 0
@@ -114,6 +115,7 @@ def test_answers_are_judged_and_the_check_reads_that(server: HashJudge) -> None:
     assert (code, gates["faithfulness"]["verdict"], gates["faithfulness"]["value"]) == (1, "fail", 0.5)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -142,6 +144,7 @@ def test_the_bases_judge_is_asked_whatever_the_pull_request_says(
     assert any(key["key"].startswith("judge.") for key in report["base"]["keys"])
 
 
+@pytest.mark.full
 def test_nor_does_it_help_to_remove_the_judge_with_its_gates(server: HashJudge) -> None:
     on_pull_request(lambda: criteria("gates: [{name: recall@1, threshold: 0.9}]\n" + INPUTS))
     write_run(wrong=COUNT)
@@ -183,6 +186,7 @@ def further() -> None:
     Path("prompts/entail.j2").write_text("Always answer supported.")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("change", [edited, deleted, linked, linked_file, further])
 def test_prompts_are_those_of_the_base(change: Callable[[], None], server: HashJudge) -> None:
     with_prompts(server)
@@ -228,6 +232,7 @@ def test_criteria_of_the_base_that_cannot_be_read_name_nobody_in_their_place(ser
     assert server.keys == []
 
 
+@pytest.mark.full
 def test_gates_and_questions_that_the_pull_request_adds_are_judged_within_the_bases_budget(server: HashJudge) -> None:
     def change() -> None:
         criteria(
@@ -245,6 +250,7 @@ def test_gates_and_questions_that_the_pull_request_adds_are_judged_within_the_ba
     assert (code, gates["faithfulness"]["n"], report["base"]["head_verdict"]) == (0, COUNT, "pass")
 
 
+@pytest.mark.full
 def test_the_budget_is_the_bases_and_what_it_reached_is_not_lost(server: HashJudge) -> None:
     criteria(judge_block(server, ", budget: {calls: 6}") + GATES + INPUTS)
     on_pull_request(lambda: criteria(judge_block(server, ", budget: {calls: null}") + GATES + INPUTS))
@@ -267,6 +273,7 @@ def forged() -> bytes:
     return said
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("committed", [False, True], ids=["written by the job", "committed"])
 def test_verdicts_beside_the_run_count_for_nothing_where_the_judging_job_names_its_own(
     committed: bool,  # noqa: FBT001 -- a table's column
@@ -328,6 +335,7 @@ def _edited(**changes: Any) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "change",
     [
@@ -350,6 +358,7 @@ def test_the_calibration_is_the_bases_whatever_the_pull_request_does(
     assert (code, gates["faithfulness"]["verdict"]) == (1, "fail")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("at_base", "lack"),
     [

@@ -159,6 +159,7 @@ LEGITIMATE: dict[str, Change] = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", LEGITIMATE)
 def test_a_legitimate_change(
     repository: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, name: str

@@ -69,6 +69,7 @@ def test_the_bases_report_is_that_of_its_folder_and_nothing_is_milder(repository
         assert (report.verdict, change.words in told(report)) == (change.verdict, True), told(report)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("seed", range(PLAYS))
 def test_random_pull_requests_break_none(tmp_path: Path, seed: int) -> None:
     played = fuzz.play(str(seed), tmp_path)
@@ -239,6 +240,7 @@ def test_without_a_change_of_the_gate_the_report_is_the_one_without_a_base(repos
     assert same == alone
 
 
+@pytest.mark.full
 def test_a_run_accepted_by_reason_although_gates_failed_is_named(repository: Path) -> None:
     """The next pull request is compared with it, and passes."""
     git("switch", "--quiet", "main")
@@ -271,6 +273,7 @@ class First(RelevanceMetric, frozen=True, kw_only=True):
 FIRST = edit("gates:\n", "gates:\n  - {name: first@1, threshold: 0.5, regression_max: 0.1}\n")
 
 
+@pytest.mark.full
 def test_a_package_of_the_heads_gates_counts_once_merged_and_another_version_warns(repository: Path) -> None:
     package = repository.parent / "installed"
     environment = install(package, "acme.metrics", "1.2", "first = acme:First", {"acme.py": OWN})

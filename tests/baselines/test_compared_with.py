@@ -65,6 +65,7 @@ def compared(right: int = 10) -> tuple[dict[str, Any], dict[str, Any]]:
     return report["gates"][0], report["provenance"]["baseline"]["lineage"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("left_at", "baseline", "how", "accepted_for", "behind"),
     [
@@ -93,6 +94,7 @@ def test_a_branch_without_a_common_ancestor_is_compared_as_the_tip_of_main_is(st
     assert (lineage["how"], lineage["commit"], lineage["commits_behind"]) == ("ancestor", story[2], 1)
 
 
+@pytest.mark.full
 def test_a_shallow_clone_looks_as_far_as_it_goes(
     story: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -121,6 +123,7 @@ def shallow(story: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     return story[3]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("told", "branch"),
     [
@@ -142,6 +145,7 @@ def test_a_base_that_is_a_sha_is_of_the_branch_that_the_job_is_for(
     assert (lineage["how"], lineage["branch"]) == ("newest", branch)
 
 
+@pytest.mark.full
 def test_the_action_says_which_branch_its_base_is_of(
     shallow: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,6 +174,7 @@ def test_the_action_says_which_branch_its_base_is_of(
 # One look for each check
 
 
+@pytest.mark.full
 def test_a_check_fetches_the_branch_once_however_much_it_compares(
     story: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -149,6 +149,7 @@ queries = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size
 lists_of_ids = st.dictionaries(queries, st.lists(queries, unique=True, max_size=6), min_size=1, max_size=5)
 
 
+@pytest.mark.full
 @settings(max_examples=50)  # each writes through to the disk
 @given(lists_of_ids, st.integers(1, 7))
 def test_any_ids_come_back_cut_at_the_depth(lists: dict[str, list[str]], depth: int) -> None:
@@ -452,6 +453,7 @@ def test_a_run_that_was_accepted_before_is_accepted_again_although_another_was_q
     assert stored(folder) == {"q1": "a"}
 
 
+@pytest.mark.full
 @posix_only
 @pytest.mark.parametrize(
     ("where", "rounds"),
@@ -724,6 +726,7 @@ def torn(how: str, moments: Sequence[int], accepted: Lists | None, place: Path) 
     return killed, wrong
 
 
+@pytest.mark.full
 @posix_only
 @pytest.mark.parametrize("accepted", [pytest.param(OLD, id="over an old one"), pytest.param(None, id="the first one")])
 @pytest.mark.parametrize(

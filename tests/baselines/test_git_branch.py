@@ -119,6 +119,7 @@ def state(folder: Path) -> dict[str, str]:
 # What lies on the branch
 
 
+@pytest.mark.full
 def test_the_first_record_makes_a_branch_without_a_parent(clone: Path, remote: Path) -> None:
     assert add("history", "a", 1)
     data = run_of("a", 1)
@@ -131,6 +132,7 @@ def test_the_first_record_makes_a_branch_without_a_parent(clone: Path, remote: P
     assert blob.stdout == data
 
 
+@pytest.mark.full
 def test_what_is_accepted_lies_beside_the_history(clone: Path, remote: Path) -> None:
     add("history", "a", 1)
     add("history", "a", 2)
@@ -146,6 +148,7 @@ def test_what_is_there_already_makes_no_commit(clone: Path, remote: Path) -> Non
     assert git("rev-list", "--count", BRANCH, at=remote) == "1"
 
 
+@pytest.mark.full
 def test_pruned_records_leave_the_tip_and_stay_in_gits_own_history(clone: Path, remote: Path) -> None:
     for number in range(3):
         add("history", "a", number)
@@ -224,6 +227,7 @@ def test_without_any_remote_the_branch_lies_here(tmp_path: Path, monkeypatch: py
     assert git("status", "--porcelain") == ""
 
 
+@pytest.mark.full
 def test_another_remote_or_this_repository_may_be_named(clone: Path, remote: Path, tmp_path: Path) -> None:
     git("init", "--quiet", "--bare", str(tmp_path / "else.git"))
     git("remote", "add", "up/stream", str(tmp_path / "else.git"))
@@ -254,6 +258,7 @@ def test_what_a_value_names(spec: str, branch: str, remote_name: str | None, tol
 # Who writes it
 
 
+@pytest.mark.full
 def test_without_a_name_of_the_users_rankgate_signs(clone: Path, remote: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Never the name of the machine."""
     for who in ("AUTHOR", "COMMITTER"):
@@ -296,6 +301,7 @@ def two_places(spec: str = SPEC) -> tuple[Place, Place]:
     return places
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("spec", [SPEC, "git+branch:here@."], ids=["at a remote", "here"])
 @pytest.mark.parametrize("before", [0, 1], ids=["making the branch", "on top of it"])
 def test_who_comes_second_writes_nothing_and_sees_the_first(clone: Path, spec: str, before: int) -> None:
@@ -316,6 +322,7 @@ def test_who_comes_second_writes_nothing_and_sees_the_first(clone: Path, spec: s
     assert quick.read([x, y, z]) == {y: b"quick", z: b"slow"}
 
 
+@pytest.mark.full
 def test_a_branch_that_was_deleted_meanwhile_is_begun_anew(clone: Path, remote: Path) -> None:
     add("history", "a", 1)
     git("update-ref", "-d", f"refs/heads/{BRANCH}", at=remote)
@@ -435,6 +442,7 @@ def test_no_git(clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert refused(held) == f"{SPEC} needs git, which is not installed or not on the PATH"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("script", "why"),
     [
@@ -458,6 +466,7 @@ def test_a_server_that_refuses_the_push(clone: Path, remote: Path, script: str, 
     assert held()["history"] == ["a-1"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("shallow", [False, True], ids=["whole clone", "shallow clone"])
 @pytest.mark.parametrize("others", [False, True], ids=["alone", "others come after it"])
 def test_a_server_that_dies_after_it_has_applied_the_push(
@@ -519,6 +528,7 @@ def test_a_lock_that_a_killed_git_has_left_is_named_with_what_to_do(
     assert add("history", "a", 2, spec)
 
 
+@pytest.mark.full
 def test_a_branch_in_the_way_of_the_name(clone: Path, remote: Path) -> None:
     """`a` and `a/b` cannot both be; that is no race, however often it is tried."""
     for spec in (f"{SPEC}/more", f"{SPEC}/more@."):
@@ -554,6 +564,7 @@ def merge(folder: Path) -> None:
     git("reset", "--quiet", "--soft", "HEAD", at=folder)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("change", "begins"),
     [
@@ -577,6 +588,7 @@ def test_an_edited_branch_is_named_and_left_as_it_is(
     assert tip(remote) == old
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("options", [[], ["--depth=1"]], ids=["whole", "shallow"])
 def test_a_merge_on_the_branch(
     clone: Path, remote: Path, tmp_path: Path, options: list[str], monkeypatch: pytest.MonkeyPatch
@@ -601,6 +613,7 @@ def test_a_merge_on_the_branch(
     assert held()["history"] == ["a-1", "a-2"]
 
 
+@pytest.mark.full
 def test_foreign_files_stay(clone: Path, remote: Path, tmp_path: Path) -> None:
     add("history", "a", 1)
 
@@ -621,6 +634,7 @@ def test_foreign_files_stay(clone: Path, remote: Path, tmp_path: Path) -> None:
     assert len(before.splitlines()) == 3
 
 
+@pytest.mark.full
 def test_a_branch_of_somebody_elses(clone: Path, remote: Path) -> None:
     git("push", "--quiet", "origin", "main:refs/heads/other")
     old = tip(remote)
@@ -679,6 +693,7 @@ def write_run(folder: Path, first: str) -> None:
     (folder / "run.jsonl").write_text("\n".join(lines) + "\n")
 
 
+@pytest.mark.full
 def test_accepted_in_one_clone_and_checked_in_another(
     clone: Path, remote: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

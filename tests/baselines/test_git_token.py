@@ -147,6 +147,7 @@ def server(certificate: ssl.SSLContext, tmp_path: Path, monkeypatch: pytest.Monk
         thread.join()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "job",
     [
@@ -173,6 +174,7 @@ def persist(server: GitServer, token: str) -> None:
     subprocess.run(["git", "config", f"http.{server.url}/.extraheader", value], check=True)
 
 
+@pytest.mark.full
 def test_what_actions_checkout_left_is_better_than_the_jobs_token(
     server: GitServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,6 +185,7 @@ def test_what_actions_checkout_left_is_better_than_the_jobs_token(
     assert {tuple(said) for said in server.heard} == {(header(TOKEN),)}
 
 
+@pytest.mark.full
 def test_a_token_given_to_rankgate_takes_its_place(server: GitServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two such headers would be refused."""
     monkeypatch.setenv("RANKGATE_TOKEN", TOKEN)
@@ -191,6 +194,7 @@ def test_a_token_given_to_rankgate_takes_its_place(server: GitServer, monkeypatc
     assert {tuple(said) for said in server.heard} == {(header(TOKEN),)}
 
 
+@pytest.mark.full
 def test_settings_that_a_caller_hands_over_stay(server: GitServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RANKGATE_TOKEN", TOKEN)
     monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
@@ -282,6 +286,7 @@ def test_permission_denied(
     assert branch_memory(SPEC).read("history") == []
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="needs /proc")
 def test_the_token_stands_in_no_command_line(
     server: GitServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -69,6 +69,7 @@ def logs(folder: Path) -> dict[Log, list[str]]:
 BEFORE: dict[Log, list[str]] = {"history": ["one"], "accepted": ["one", "between", "two"]}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("what", "after"),
     [

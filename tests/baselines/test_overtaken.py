@@ -130,6 +130,7 @@ def test_a_commit_that_is_no_longer_on_main_holds_nothing_up(team: Team, store: 
     assert accepted_in(store) == [dropped, instead]
 
 
+@pytest.mark.full
 def test_where_nobody_can_be_asked_what_is_accepted_stays_and_it_says_why(
     team: Team, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -148,6 +149,7 @@ def test_where_nobody_can_be_asked_what_is_accepted_stays_and_it_says_why(
     assert accepted_in(store) == [later]
 
 
+@pytest.mark.full
 def test_what_is_of_no_commit_of_this_repository_is_accepted(team: Team, tmp_path: Path) -> None:
     store = f"file://{tmp_path}/kept"
     team.push()

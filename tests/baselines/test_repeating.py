@@ -91,6 +91,7 @@ def test_a_store_wherever_it_is(reached: str) -> None:
     assert f"--baseline {reached}" in printed()
 
 
+@pytest.mark.full
 def test_a_branch(project: Path) -> None:
     git("init", "--quiet", "--bare", "--initial-branch", "main", "../origin.git", at=project)
     git("init", "--quiet", "--initial-branch", "main", at=project)

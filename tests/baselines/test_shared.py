@@ -288,6 +288,7 @@ def adding(place: str, who: str, often: int) -> subprocess.Popen[str]:
     return start(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": path})
 
 
+@pytest.mark.full
 def test_of_several_that_add_at_once_nothing_is_lost_and_all_see_one_order(reached: str) -> None:
     processes, rounds = 3, 4
     working = [adding(reached, f"p{number}", rounds) for number in range(processes)]
@@ -309,6 +310,7 @@ def test_of_several_that_add_at_once_nothing_is_lost_and_all_see_one_order(reach
     assert all(memory.fetch(record) for record in memory.read("accepted"))
 
 
+@pytest.mark.full
 def test_killed_at_any_moment_it_holds_what_was_there_and_what_was_whole(reached: str) -> None:
     memory = remote_memory(reached)
     memory.add("accepted", *A)

@@ -74,6 +74,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("stored") / "run.jsonl"
 
 
+@pytest.mark.full
 @given(line=answered(), depth=st.integers(1, 9))
 @example(line=({"query_id": "q", "topk": [], "abstained": True}, Generated(abstained=True)), depth=1)
 def test_any_values_come_back(file: Path, line: tuple[dict[str, Any], Generated | None], depth: int) -> None:

@@ -110,6 +110,7 @@ def test_without_criteria_flags_are_enough(capsys: pytest.CaptureFixture[str]) -
     assert newest_of()["gold"] is None
 
 
+@pytest.mark.full
 def test_lists_are_cut_at_the_depth(capsys: pytest.CaptureFixture[str]) -> None:
     assert accept("--depth", "1") == 0
     assert "ranks to 1 (1 list was longer and cut)" in capsys.readouterr().out
@@ -117,6 +118,7 @@ def test_lists_are_cut_at_the_depth(capsys: pytest.CaptureFixture[str]) -> None:
     assert [len(json.loads(line)["retrieved"]) for line in lines] == [1, 1]
 
 
+@pytest.mark.full
 def test_a_run_from_standard_input() -> None:
     ended = subprocess.run(
         [sys.executable, "-m", "rankgate", "baseline", "accept", "--run", "-"],

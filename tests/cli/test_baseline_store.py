@@ -275,6 +275,7 @@ def test_a_check_reads_no_history() -> None:
     assert baseline("verify") == 2
 
 
+@pytest.mark.full
 def test_of_a_long_history_the_last_twenty_are_listed(capsys: Capture) -> None:
     assert baseline("record", "--run", "run-10.jsonl", "--commit", "none") == 0
     first = Path("baseline/history/00000001.json")
@@ -313,6 +314,7 @@ def test_the_report_says_which_commit_and_how_far_behind() -> None:
     assert f"Compared with the run accepted for {first[:7]}, 3 commits and 12 days behind." in report["notes"]
 
 
+@pytest.mark.full
 def test_commits_are_counted_from_where_the_pull_request_left_the_base() -> None:
     assert accepted(10) == 0
     commit()
@@ -365,6 +367,7 @@ def test_compare_reads_stored_runs_by_their_ids_and_the_accepted_one_by_its_word
     assert json.loads(capsys.readouterr().out)["metrics"]["recall@1"]["worse"] == 1, "a file of that name comes first"
 
 
+@pytest.mark.full
 def test_prune_keeps_the_newest_also_where_one_of_them_was_accepted_before(capsys: Capture) -> None:
     for day, right in enumerate((8, 9, 10, 9, 10, 9), start=1):
         assert accepted(right, day=day) == 0

@@ -48,6 +48,7 @@ def rankgate_process(*words: str, stdin: bytes) -> subprocess.CompletedProcess[b
     )
 
 
+@pytest.mark.full
 def test_a_small_segment_that_certainly_fell_is_listed_and_named_and_changes_no_exit_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
@@ -215,6 +216,7 @@ def test_without_a_date_today_is_recorded(project: Path) -> None:
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", written()["provenance"]["date"])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("words", "stdin", "code"),
     [
@@ -232,6 +234,7 @@ def test_one_input_can_come_from_standard_input(project: Path, words: list[str],
     assert "standard input" in Path("report.json").read_text(encoding="utf-8")
 
 
+@pytest.mark.full
 def test_a_closed_standard_input_is_no_internal_error(project: Path) -> None:
     command = [sys.executable, "-m", "rankgate", "check", "--run", "-"]
     ended = subprocess.run(

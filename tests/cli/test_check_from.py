@@ -105,6 +105,7 @@ def test_it_never_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     assert main(["check", "--from", "report.json"]) == 1
 
 
+@pytest.mark.full
 def test_a_report_from_standard_input() -> None:
     ended = subprocess.run(
         [sys.executable, "-m", "rankgate", "check", "--from", "-"],
@@ -196,6 +197,7 @@ def with_one_text(value: Any) -> Iterator[Any]:
         )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("format_name", ["terminal", "github"])
 def test_whatever_a_text_of_it_is_a_log_has_no_command_and_nothing_hidden(capsys: Capture, format_name: str) -> None:
     """Anybody may have written the file."""

@@ -73,6 +73,7 @@ def verdicts_in(out: str) -> list[str]:
     return re.findall(r"^(PASS|WARN|FAIL|NOT JUDGED)  ", out, re.MULTILINE)
 
 
+@pytest.mark.full
 def test_it_shows_the_three_verdicts_and_exits_0(once: tuple[str, Path]) -> None:
     out, _ = once
     assert verdicts_in(out) == STORY

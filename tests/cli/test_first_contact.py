@@ -30,6 +30,7 @@ def rankgate(*words: str) -> int:
     return main([*words])
 
 
+@pytest.mark.full
 def test_columns_of_ones_own_are_mapped_by_the_command_that_the_error_names(capsys: pytest.CaptureFixture[str]) -> None:
     Path("fragen.csv").write_text(FRAGEN, encoding="utf-8")
     assert rankgate("init", "--gold", "fragen.csv", *RETRIEVER) == 2
@@ -105,6 +106,7 @@ def test_a_retriever_beside_criteria_by_hand_gets_a_run_and_a_baseline_named(inp
     assert Path(".gitignore").read_text(encoding="utf-8").startswith(f"/{criteria.inputs.run.path}*\n")
 
 
+@pytest.mark.full
 def test_a_retriever_beside_criteria_by_hand_is_checked_and_accepted(capsys: pytest.CaptureFixture[str]) -> None:
     Path("gold.csv").write_text("question,doc\nWie lange?,returns#1\nWann?,orders#1\n", encoding="utf-8")
     Path("ship-criteria.yaml").write_text(f"{HAND_WRITTEN}inputs:\n  gold: gold.csv\n", encoding="utf-8")
@@ -128,6 +130,7 @@ def test_a_retriever_without_a_run_in_the_criteria_is_named_by_validate(capsys: 
     assert "ship-criteria.yaml: inputs names no run and no baseline" in capsys.readouterr().out
 
 
+@pytest.mark.full
 def test_a_retriever_beside_criteria_in_a_folder_of_their_own_records_outside_of_it() -> None:
     Path("gold.csv").write_text("question,doc\nWie lange?,returns#1\n", encoding="utf-8")
     Path("config").mkdir()
@@ -176,6 +179,7 @@ def test_judgments_without_questions_leave_a_retriever_nothing_to_be_asked(capsy
     assert not Path("ship-criteria.yaml").exists()
 
 
+@pytest.mark.full
 def test_run_and_baseline_lie_beside_criteria_above_the_gold_set(capsys: pytest.CaptureFixture[str]) -> None:
     git("init", "--quiet", "proj")
     Path("proj/gold.csv").write_text(tagged(2), encoding="utf-8")

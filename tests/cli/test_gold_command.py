@@ -207,6 +207,7 @@ def test_standard_output_is_data_and_the_rest_goes_to_standard_error(capsys: pyt
     assert err.startswith("1 judgment added, 1 of them relevant, to 1 of 3 questions\n")
 
 
+@pytest.mark.full
 def test_through_a_pipe_in_any_encoding() -> None:
     write("gold.yaml", GOLD.replace("one?", "o quê?"))
     environment = {**os.environ, "PYTHONPATH": str(Path(rankgate.__file__).parents[1]), "PYTHONIOENCODING": "ascii"}
@@ -331,6 +332,7 @@ JUDGED = st.lists(IDS, unique=True, max_size=3) | st.dictionaries(IDS, st.sample
 RUNS = st.dictionaries(QUERIES, st.lists(IDS, unique=True, max_size=6), min_size=1)
 
 
+@pytest.mark.full
 @settings(max_examples=60)
 @given(
     judged=st.dictionaries(QUERIES, JUDGED, max_size=2),
@@ -404,6 +406,7 @@ def fill_in(name: str, said: dict[tuple[str, str], float]) -> None:
     write(name, filled.getvalue())
 
 
+@pytest.mark.full
 def test_the_embedded_example(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     example = Path(rankgate.__file__).parent / "cli" / "example"
     shutil.copytree(example, tmp_path / "example")

@@ -148,6 +148,7 @@ def test_what_cannot_be_right_is_not_asked(server: HashJudge) -> None:
     assert asked(server) == [["nothing", "how long"]]
 
 
+@pytest.mark.full
 def test_a_model_of_a_small_context_is_asked_one_by_one_and_a_judge_of_repeats_says_the_median(
     server: HashJudge,
 ) -> None:

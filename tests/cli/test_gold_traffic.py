@@ -76,6 +76,7 @@ def gate(capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, object]]:
     return code, json.loads(Path("report.json").read_text())["gates"][-1]
 
 
+@pytest.mark.full
 def test_from_a_sheet_to_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check"]) == 0
     missing = "precision@2 over traffic not measured (labels of 30 of 30 drawn questions are missing)."
@@ -117,6 +118,7 @@ def test_a_filled_sheet(good: str, blank: int, code: int, capsys: pytest.Capture
     assert gate(capsys)[0] == code
 
 
+@pytest.mark.full
 def test_a_sheet_of_another_pair_of_runs_keeps_its_labels_and_proves_nothing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -135,6 +137,7 @@ def test_a_sheet_of_another_pair_of_runs_keeps_its_labels_and_proves_nothing(
     assert gate(capsys)[1]["verdict"] == "fail"
 
 
+@pytest.mark.full
 def test_a_draw_counts_once_its_sheet_came_back_also_where_nothing_is_left_to_label(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -197,6 +200,7 @@ def test_a_corpus_gives_the_texts(project: Path, capsys: pytest.CaptureFixture[s
     assert "Text a of" in (project / "sheet.csv").read_text(encoding="utf-8-sig")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("form", ["report.json", "report.html", "comment.md", "report.xml"])
 def test_every_form_shows_the_row(form: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pool()

@@ -199,6 +199,7 @@ def next_steps(out: str) -> list[str]:
     return [line.removeprefix("  $ ") for line in out.splitlines() if line.startswith("  $ ")]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("words", "gold"),
     [
@@ -331,6 +332,7 @@ def test_an_action_that_is_not_pinned_is_all_that_an_auditor_finds() -> None:
     assert all(f"uses: rankgate/rankgate@v{rankgate.__version__}\n" in step for _, step in found)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("gold", [NASTY, "-gold.yaml"])
 def test_the_recording_step_runs(project: Path, search_path: str, gold: str) -> None:
     (project / "gold.yaml").rename(gold)
@@ -349,6 +351,7 @@ def test_the_recording_step_runs(project: Path, search_path: str, gold: str) -> 
         assert [json.loads(line)["query_id"] for line in lines] == ["q1", "q2", "q3", "q4", *edited]
 
 
+@pytest.mark.full
 def test_where_recording_fails_no_older_run_is_left_to_judge(project: Path, search_path: str) -> None:
     assert init(*FROM_RETRIEVER, GITHUB) == 0
     (project / "shop_search.py").write_text("import no_such_module\n", encoding="utf-8")

@@ -114,6 +114,7 @@ def real(name: str) -> tuple[Documents, Samples]:
     return {each["id"]: f"{each['title']} {each['text']}" for each in documents}, samples
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("collection", "gated"),
     [

@@ -693,6 +693,7 @@ def test_a_second_judge_names_the_file_and_readers_wait_for_none(
     assert server.requests == []
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interruption_ends_in_order(number: signal.Signals, server: HashJudge) -> None:
     write_gold(100)
@@ -711,6 +712,7 @@ def test_an_interruption_ends_in_order(number: signal.Signals, server: HashJudge
     assert len(server.requests) == 200
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interruption_does_not_wait_for_calls_that_hang(number: signal.Signals, server: HashJudge) -> None:
     """What was answered before is kept; an endpoint that says nothing would be waited for ten minutes."""

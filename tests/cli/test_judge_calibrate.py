@@ -144,6 +144,7 @@ def test_a_sheet_is_by_whom_its_name_says(capsys: Capture) -> None:
     assert "verdict: expected supported, contradicted, absent or nothing" in refused(capsys, "sample.jsonl", "ana.csv")
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("server")
 def test_a_calibrated_gate_blocks_a_true_drop(capsys: Capture) -> None:
     out, _ = printed(capsys, "calibrate", "sample.jsonl", "sample.labels.jsonl", "ben.jsonl")
@@ -185,6 +186,7 @@ def truth_of(written: dict[str, Any]) -> list[bool]:
     return [claim.strip(" .\u3002\u0964") in written["topk"][0]["text"] for claim in claims]
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("server")
 def test_the_file_follows_from_the_labels_alone(capsys: Capture) -> None:
     printed(capsys, "calibrate", "sample.jsonl", "sample.labels.jsonl", "ben.jsonl")
@@ -224,6 +226,7 @@ def test_another_judge_is_asked_about_the_labelled_claims(server: HashJudge, cap
     assert found["metrics"]["faithfulness"]["sensitivity"]["value"] == pytest.approx(0.95, abs=0.04)
 
 
+@pytest.mark.full
 def test_a_useless_judge_only_warns(server: HashJudge, capsys: Capture) -> None:
     server.se = server.sp = 0.5
     for name in ("run.verdicts.jsonl", *map(str, Path.cwd().glob("sample.*"))):
@@ -239,6 +242,7 @@ def test_a_useless_judge_only_warns(server: HashJudge, capsys: Capture) -> None:
     assert main(["check"]) == 0
 
 
+@pytest.mark.full
 def test_unfinished_labels_do_not_count(server: HashJudge, capsys: Capture) -> None:
     Path("sample.labels.jsonl").unlink()
     assert "sample.labels.jsonl: is not there; `rankgate judge label` writes it" in refused(capsys)
@@ -294,6 +298,7 @@ gates:
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("newline", ["\n", "\r\n"], ids=["LF", "CRLF"])
 @pytest.mark.parametrize("block", BLOCKS)
 def test_the_calibration_is_named_in_the_criteria_and_nothing_else_changes(
@@ -314,6 +319,7 @@ def test_the_calibration_is_named_in_the_criteria_and_nothing_else_changes(
     assert found.calibration.file == "sub dir/c.json"
 
 
+@pytest.mark.full
 def test_the_calibration_is_named_only_with_write_and_once(server: HashJudge, capsys: Capture) -> None:
     criteria = Path("ship-criteria.yaml")
     before = BLOCKS["a block"].format(address=server.address, model="hash-2026-01-01").encode()
@@ -328,6 +334,7 @@ def test_the_calibration_is_named_only_with_write_and_once(server: HashJudge, ca
     assert criteria.read_bytes() == after, "it names one already"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "after",
     [
@@ -350,6 +357,7 @@ def test_criteria_that_cannot_be_written_are_left_alone(
     assert read_calibration("c.json") is not None
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("server")
 def test_options_count_before_and_after_the_name(capsys: Capture) -> None:
     known = ("--verdicts", "run.verdicts.jsonl", "--run", "base.jsonl", "-o", "c.json", "--format", "json")
@@ -365,6 +373,7 @@ def test_options_count_before_and_after_the_name(capsys: Capture) -> None:
     printed(capsys, "-o", "l.jsonl", "label", "s.jsonl", "--by", "ben", "--import", "none.csv", code=2)
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("server")
 def test_labels_of_one_class(capsys: Capture) -> None:
     for item in read_sample("sample.jsonl"):
@@ -380,6 +389,7 @@ def test_labels_of_one_class(capsys: Capture) -> None:
     assert main(["check"]) == 0
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("server")
 def test_what_does_not_belong_together(capsys: Capture) -> None:
     other = read_sample("sample.jsonl")[0]

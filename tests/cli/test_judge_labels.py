@@ -72,6 +72,7 @@ def words_of(capsys: Capture, *words: str, code: int = 0) -> str:
     return out + err
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("judged")
 def test_a_sample_and_its_design(capsys: Capture) -> None:
     assert words_of(capsys, "sample", "--n", "45") == (
@@ -95,6 +96,7 @@ def test_a_sample_and_its_design(capsys: Capture) -> None:
     assert Path("sample.jsonl").read_bytes() == before
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("judged")
 def test_what_cannot_be_sampled(capsys: Capture) -> None:
     assert "--n: '39' is not a number from 40" in words_of(capsys, "sample", "--n", "39", code=2)
@@ -158,6 +160,7 @@ def given() -> list[tuple[str, str, int, str | None]]:
     return [(label.by, label.query_id, label.n, label.verdict) for label in found]
 
 
+@pytest.mark.full
 def test_all_is_asked_once_and_each_label_is_on_the_disk_before_the_next() -> None:
     terminal = Terminal("--by", "ana")
     first = terminal.until()
@@ -187,6 +190,7 @@ def test_all_is_asked_once_and_each_label_is_on_the_disk_before_the_next() -> No
     assert "3 of 3" in Terminal("--by", "ana").end("")
 
 
+@pytest.mark.full
 def test_undo_skip_again_and_quit() -> None:
     terminal = Terminal("--by", "ana")
     terminal.until()
@@ -209,6 +213,7 @@ def test_undo_skip_again_and_quit() -> None:
     assert given() == []
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGINT])
 def test_what_was_said_survives(by: signal.Signals) -> None:
     terminal = Terminal("--by", "ana")
@@ -226,6 +231,7 @@ def test_what_was_said_survives(by: signal.Signals) -> None:
     again.end("q\n")
 
 
+@pytest.mark.full
 def test_two_people_in_one_file_do_not_see_each_other() -> None:
     add_labels(
         "s.labels.jsonl", [label_of(ITEMS[0], 0, "asserts", "ana"), label_of(ITEMS[0], 1, "contradicted", "ana")]
@@ -241,6 +247,7 @@ def test_two_people_in_one_file_do_not_see_each_other() -> None:
     assert given()[1] == ("ana", "q1", 1, "contradicted")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("width", [20, 40, 80])
 def test_no_text_acts_and_no_row_is_too_wide(width: int) -> None:
     add_labels("s.labels.jsonl", [label_of(ITEMS[0], 0, "abstained", "a"), label_of(ITEMS[1], 0, "abstained", "a")])
@@ -252,6 +259,7 @@ def test_no_text_acts_and_no_row_is_too_wide(width: int) -> None:
     assert max(map(cell_len, told.split("\n"))) <= width
 
 
+@pytest.mark.full
 def test_east_asian_text_is_as_wide_as_it_looks() -> None:
     terminal = Terminal("--by", "a", width=40)
     terminal.until()
@@ -261,6 +269,7 @@ def test_east_asian_text_is_as_wide_as_it_looks() -> None:
     terminal.end("q\n")
 
 
+@pytest.mark.full
 def test_what_is_taller_than_the_terminal_waits() -> None:
     terminal = Terminal("--by", "a", width=40, height=12)
     told = [terminal.until()]

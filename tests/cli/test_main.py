@@ -169,6 +169,7 @@ def test_an_interruption_exits_130(project: Path, monkeypatch: pytest.MonkeyPatc
     assert capsys.readouterr() == ("", "interrupted\n")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "words", [pytest.param(["--version"], id="a line"), pytest.param(["metrics"], id="more than a pipe's first buffer")]
 )
@@ -199,6 +200,7 @@ def test_text_of_an_input_stays_on_its_line_with_nothing_hidden(project: Path, c
     assert "\x1b" not in err
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "latin-1", "utf-8"])
 def test_the_verdict_does_not_depend_on_the_encoding_of_the_output(project: Path, encoding: str) -> None:
     """Where Windows pipes a program's output, its encoding is often cp1252, which has no minus sign of ours."""
@@ -209,6 +211,7 @@ def test_the_verdict_does_not_depend_on_the_encoding_of_the_output(project: Path
     assert ended.stdout.startswith("FAIL  Do not merge: ")
 
 
+@pytest.mark.full
 def test_python_m_rankgate_is_the_command_line(project: Path) -> None:
     ended = rankgate_process("check", "--gold", "gold.jsonl", "--run", "run.jsonl", "--format", "json")
     assert (ended.returncode, ended.stderr) == (0, "")
@@ -268,6 +271,7 @@ def test_standard_output_that_is_full_is_one_plain_error(
     assert last == "error: standard output: the operating system refuses: No space left on device"
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full is Linux's")
 def test_where_standard_error_is_full_too_the_exit_code_is_still_that_of_an_error(whole_project: Path) -> None:
     """Nobody can be told, and it is never the code of a verdict."""
@@ -275,6 +279,7 @@ def test_where_standard_error_is_full_too_the_exit_code_is_still_that_of_an_erro
         assert ended_with(full.fileno(), full.fileno(), *EVERY_COMMAND["check"]).returncode == 2
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full is Linux's")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_so_it_is_however_python_writes(project: Path, unbuffered: str) -> None:
@@ -287,6 +292,7 @@ def test_so_it_is_however_python_writes(project: Path, unbuffered: str) -> None:
     )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["check", "comment", "metrics", "validate"])
 def test_a_pipe_that_nobody_reads_ends_a_command_as_it_ends_other_tools(whole_project: Path, name: str) -> None:
     reading, writing = os.pipe()
@@ -297,6 +303,7 @@ def test_a_pipe_that_nobody_reads_ends_a_command_as_it_ends_other_tools(whole_pr
     assert b"error" not in ended.stderr
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("closed", "code"), [("0", 0), ("1", 2), ("2", 0)])
 def test_a_stream_that_is_closed_is_not_mistaken_for_a_file(project: Path, closed: str, code: int) -> None:
     """The next file that is opened would get its number, and what is printed would go there."""
@@ -435,6 +442,7 @@ def test_a_mistyped_path_is_named_with_its_neighbour(
         assert message in capsys.readouterr().err
 
 
+@pytest.mark.full
 def test_what_was_registered_for_the_end_runs_though_the_process_leaves_at_once(project: Path) -> None:
     """As a package with metrics may have registered; what it prints is written, and the exit code stays."""
     program = "import atexit, sys; from rankgate.cli import console; atexit.register(print, 'the end')\n"

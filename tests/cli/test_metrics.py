@@ -37,6 +37,7 @@ def columns(line: str) -> int:
     return sum(not unicodedata.combining(character) for character in line)
 
 
+@pytest.mark.full
 def test_the_list_says_first_how_to_ask_for_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert shown(capsys).startswith("Ask for one by name: `rankgate metrics ndcg`.")
 
@@ -173,6 +174,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     }
 
 
+@pytest.mark.full
 def test_json_lists_everything(capsys: pytest.CaptureFixture[str]) -> None:
     entries = facts(capsys)
     assert [entry["name"] for entry in entries] == [*KEYS, *VIEWS, *GAINS]
@@ -197,6 +199,7 @@ def test_json_has_the_facts_that_are_not_a_constant_of_the_family(capsys: pytest
     assert raw["needs"] == {"run": ["raw_topk"], "gold": [], "baseline": [], "judge": []}
 
 
+@pytest.mark.full
 def test_what_is_written_parses(capsys: pytest.CaptureFixture[str]) -> None:
     for entry in facts(capsys):
         for name in entry["written"]:

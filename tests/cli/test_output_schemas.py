@@ -83,6 +83,7 @@ def test_every_command_with_json_has_a_schema() -> None:
     assert {name for names in PRINTED.values() for name in names} == set(OUTPUTS) - {"report", "baseline-record"}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("name", "words"), CALLS, ids=lambda each: each if isinstance(each, str) else " ".join(each))
 def test_what_a_command_prints_of_the_demo_is_valid_and_with_another_key_it_is_not(
     name: str, words: list[str], demo: Path, capsys: pytest.CaptureFixture[str]
@@ -94,6 +95,7 @@ def test_what_a_command_prints_of_the_demo_is_valid_and_with_another_key_it_is_n
     assert not validator(name).is_valid(printed)
 
 
+@pytest.mark.full
 def test_what_the_commands_of_a_store_print_is_valid_from_empty_to_pruned(
     demo: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -114,6 +116,7 @@ def test_what_the_commands_of_a_store_print_is_valid_from_empty_to_pruned(
         validator(f"baseline-{words[0]}").validate(json.loads(printed.out))
 
 
+@pytest.mark.full
 def test_a_report_without_a_gate_is_valid_and_one_with_an_unknown_key_is_refused_but_read(
     demo: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

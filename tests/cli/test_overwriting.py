@@ -219,6 +219,7 @@ def test_another_name_of_the_same_file_is_the_same_file(name: object, project: P
     )
 
 
+@pytest.mark.full
 def test_a_file_that_is_standard_input_is_an_input(project: Path) -> None:
     words = [sys.executable, "-m", "rankgate", "score", "--run", "-", "--per-query", "run.jsonl"]
     environment = {**os.environ, "PYTHONPATH": str(Path(rankgate.__file__).parents[1])}

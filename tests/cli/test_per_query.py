@@ -180,6 +180,7 @@ def test_a_run_may_stand_on_the_other_side(capsys: Capture) -> None:
     assert before["queries"]["missing"] == 2
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("project")
 def test_a_query_that_is_absent_or_called_missing_counts_as_worst(capsys: Capture) -> None:
     write({"query_id": ["q1", "q2"], "recall@5": [1.0, 0.5], "missing": [False, None]})

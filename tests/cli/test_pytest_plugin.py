@@ -45,6 +45,7 @@ def ran(project: pytest.Pytester, *words: str) -> pytest.RunResult:
     return project.runpytest_inprocess(*ALONE, "-W", "default", *words)
 
 
+@pytest.mark.full
 def test_a_test_for_each_gate(project: pytest.Pytester) -> None:
     result = project.runpytest_subprocess(*ALONE, "--rankgate=ship-criteria.yaml", "-v")
     result.assert_outcomes(passed=3, failed=2, warnings=1)  # its own test, too
@@ -64,11 +65,13 @@ def test_a_test_for_each_gate(project: pytest.Pytester) -> None:
         result.stdout.no_fnmatch_line(f"*{word}*")
 
 
+@pytest.mark.full
 def test_beside_other_tests(project: pytest.Pytester) -> None:
     ran(project, "--rankgate=ship-criteria.yaml", ".").assert_outcomes(passed=3, failed=2, warnings=1)
     ran(project, "--rankgate=ship-criteria.yaml", "test_own.py").assert_outcomes(passed=3, failed=2, warnings=1)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("words", "outcomes"),
     [
@@ -104,6 +107,7 @@ def test_the_whole_check_is_a_test_of_the_name_of_its_run(project: pytest.Pytest
     result.stdout.fnmatch_lines(["FAILED ship-criteria.yaml::check[[]run.jsonl] - Failed: Do not merge: the run i*"])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
@@ -121,6 +125,7 @@ def test_what_cannot_be_judged_is_an_error(project: pytest.Pytester, name: str, 
         result.stdout.no_fnmatch_line(f"*{word}*")
 
 
+@pytest.mark.full
 def test_a_gate_without_a_verdict_is_an_error(project: pytest.Pytester) -> None:
     project.makeconftest(
         "from msgspec.structs import replace\nimport rankgate.api\nfrom rankgate.model.values import Verdict\n"
@@ -144,6 +149,7 @@ def test_what_is_no_file_is_a_usage_error_and_not_a_pass(project: pytest.Pyteste
     result.stderr.fnmatch_lines([f"ERROR: --rankgate={name}: no such file"])
 
 
+@pytest.mark.full
 def test_hostile_names(project: pytest.Pytester) -> None:
     name = r"a::b[c]\n\e[31mred\u202E <x> " + "y" * 500
     text = CRITERIA.replace("name: retrieval_mrr", f'name: "{name}"\n    metric: mrr')
@@ -175,6 +181,7 @@ def test_the_fixture_is_the_function(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*Report: FAIL. Do not merge: mrr*"])
 
 
+@pytest.mark.full
 def test_who_does_not_ask_for_it_sees_nothing_of_it(project: pytest.Pytester) -> None:
     project.makepyfile(
         test_own="""

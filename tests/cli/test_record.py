@@ -290,6 +290,7 @@ def test_the_median_has_two_digits_or_no_fraction(median: float, written: str) -
     assert summary(recorded) == f"recorded 159 of 160 questions in run.jsonl (median {written} ms)\n"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("ci", "bar"), [pytest.param("", True, id="someone looks"), pytest.param("true", False, id="CI")]
 )
@@ -337,6 +338,7 @@ def begin_on_main(gold: str) -> None:
     commit()
 
 
+@pytest.mark.full
 def test_with_a_base_its_questions_are_asked_too(capsys: pytest.CaptureFixture[str]) -> None:
     before = [("q1", "question 1"), ("q2", "another text"), ("q9", "question 9")]
     samples = [{"id": name, "input": text, "expected_output": ["d"]} for name, text in before]
@@ -351,6 +353,7 @@ def test_with_a_base_its_questions_are_asked_too(capsys: pytest.CaptureFixture[s
     assert (base["base_verdict"], base["queries"]["removed"], base["queries"]["edited"]) == ("pass", 1, 1)
 
 
+@pytest.mark.full
 def test_a_base_that_cannot_be_read_is_warned_of_and_its_commit_must_be_there(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -201,6 +201,7 @@ def test_documents_newer_than_the_question_are_left_out(tmp_path: Path, capsys: 
     assert "3 newer results left out of 3 lists; 1 result without doc_version kept." in printed
 
 
+@pytest.mark.full
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     lists=st.dictionaries(

@@ -148,6 +148,7 @@ def without_its_run() -> None:
     Path("baseline/rankings", records()[0]["run"]).unlink()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("damage", "why"),
     [
@@ -172,6 +173,7 @@ def test_an_anchor_that_is_gone_is_named_and_none_takes_its_place(damage: Any, w
     assert check(18)["verdict"] == "pass"
 
 
+@pytest.mark.full
 def test_where_fewer_than_half_of_its_questions_are_asked_the_next_oldest_is_the_anchor() -> None:
     numbers = range(200, 500)
     accept(0, 1)
@@ -199,6 +201,7 @@ def test_an_anchor_of_other_ids_is_named() -> None:
     assert "has other document ids than the gold set" in json.loads(Path("report.json").read_text())["summary"]
 
 
+@pytest.mark.full
 def test_nothing_is_scored_beside_where_nothing_can_have_added_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """With one acceptance, or where the accepted run has the anchor's rankings."""
     from rankgate.gates import anchor
@@ -210,6 +213,7 @@ def test_nothing_is_scored_beside_where_nothing_can_have_added_up(monkeypatch: p
     assert check(12)["given_up"] == []
 
 
+@pytest.mark.full
 def test_what_a_judging_job_reads_has_the_anchor_and_its_steps(project: Path) -> None:
     bucket = f"file://{project}/bucket"
     for day, count in enumerate((0, 3, 6, 12), start=1):

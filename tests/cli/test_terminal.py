@@ -164,6 +164,7 @@ def test_pairs_are_wrapped_beside_their_names() -> None:
     assert rows_of([pairs], 24) == ["  id      run-1", "  reason  smaller index,", "          agreed"]
 
 
+@pytest.mark.full
 @each_row("width", WIDTHS)
 @each_row("name", CHECKS)
 def test_every_scenario_fits_word_by_word(name: str, width: int) -> None:
@@ -176,6 +177,7 @@ def test_every_scenario_fits_word_by_word(name: str, width: int) -> None:
     assert "".join(found.split()).startswith("".join(sentence.split()))
 
 
+@pytest.mark.full
 @each_row("name", CHECKS)
 def test_without_its_colours_the_text_is_the_same(name: str) -> None:
     blocks = terminal_blocks(decode_report(report_of(name), name))
@@ -199,6 +201,7 @@ PIECES = [
 TEXT = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=6).map("".join)
 
 
+@pytest.mark.full
 @given(st.lists(st.tuples(TEXT, TEXT, TEXT), min_size=1, max_size=3), st.lists(TEXT, max_size=2), st.integers(4, 90))
 @example([("a", "b", "c"), ("[bold red]x[/]", "[/]", "\x1b[31m")], ["[link=https://e.example]x[/link]"], 80)
 def test_whatever_the_text_and_the_width_all_of_it_is_shown_and_none_of_it_acts(
@@ -316,6 +319,7 @@ def in_a_pipe(directory: Path, arguments: Sequence[str], **environment: str) -> 
     return stream.getvalue()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("encoding", "change", "move"),
     [
@@ -333,6 +337,7 @@ def test_signs_that_an_encoding_lacks_are_written_in_ascii(bakery: Path, encodin
     assert found.count("?") == in_a_pipe(bakery, [*CHECK, "--all"]).count("?")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("encoding", "sign"), [("cp1252", "±0.0"), ("latin-1", "±0.0"), ("ascii", "+/-0.0")])
 def test_a_plus_or_minus_stays_where_the_encoding_has_it(bakery: Path, encoding: str, sign: str) -> None:
     shutil.copy(bakery / "accepted.jsonl", bakery / "run.jsonl")

@@ -106,6 +106,7 @@ def test_a_limit(limit: str, asked: int) -> None:
     assert ids != [f"t{at}" for at in range(15)], "not the first of the file"
 
 
+@pytest.mark.full
 def test_a_limit_for_a_check_that_records(capsys: pytest.CaptureFixture[str]) -> None:
     accept()
     assert main(["check", "--record", "--traffic-limit", "15"]) == 0
@@ -185,6 +186,7 @@ def test_the_second_line_stands_in_every_output_and_decides_nothing(capsys: pyte
     assert len(comment.partition("<details>")[0].split()) <= 120
 
 
+@pytest.mark.full
 def test_values_of_the_gold_set_are_those_without_traffic() -> None:
     broken()
     with_traffic = checked()

@@ -136,6 +136,7 @@ WORDS = st.lists(
 )
 
 
+@pytest.mark.full
 @given(WORDS, st.lists(st.integers(0, 9), min_size=1, max_size=4, unique=True), st.permutations(range(10)))
 def test_anchored_gold_finds_what_its_ids_found(words: list[str], relevant: list[int], order: list[int]) -> None:
     size = len(words) // 10

@@ -113,6 +113,7 @@ FIELDS = {
 }
 
 
+@pytest.mark.full
 @given(st.builds(Sample, **FIELDS), st.booleans())
 def test_a_sample_of_another_format_reads_back_the_same(sample: Sample, unanswered: bool) -> None:  # noqa: FBT001
     """Whatever a reader made of its format, in the contract's shape it says the same."""
@@ -142,6 +143,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.full
 @given(
     st.lists(st.dictionaries(st.text("aé: #no1\n", min_size=1, max_size=9), JSON, min_size=1, max_size=4), max_size=3)
 )

@@ -180,6 +180,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("pools")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("form", POOL_FORMS)
 @settings(max_examples=100)
 @given(rows=st.lists(st.tuples(IDS, TEXTS, IDS, TEXTS, GAINS), min_size=1, max_size=8))

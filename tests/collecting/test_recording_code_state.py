@@ -189,6 +189,7 @@ def test_a_run_of_other_code_warns_and_names_the_file(
     assert said() is None if Path("lib.py").exists() else True
 
 
+@pytest.mark.full
 def test_a_run_of_other_code_is_accepted_by_a_reason_alone_and_validate_names_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -213,6 +214,7 @@ def test_a_run_of_other_code_is_accepted_by_a_reason_alone_and_validate_names_it
     assert "reason" not in newest_of("again") or newest_of("again")["reason"] is None
 
 
+@pytest.mark.full
 def test_of_the_run_of_another_branch_nothing_is_said() -> None:
     git("checkout", "--quiet", "-b", "topic")
     edit("README.md")
@@ -223,6 +225,7 @@ def test_of_the_run_of_another_branch_nothing_is_said() -> None:
     assert said() is None
 
 
+@pytest.mark.full
 def test_a_dirty_tree_that_is_committed_as_it_was_is_the_same_code() -> None:
     edit("search.py")
     at = recorded()
@@ -232,6 +235,7 @@ def test_a_dirty_tree_that_is_committed_as_it_was_is_the_same_code() -> None:
     assert said() == BEFORE.format(at, "search.py")
 
 
+@pytest.mark.full
 def test_without_git_nothing_is_stated_and_nothing_said(monkeypatch: pytest.MonkeyPatch) -> None:
     recorded()
     edit("search.py")
@@ -244,6 +248,7 @@ def test_without_git_nothing_is_stated_and_nothing_said(monkeypatch: pytest.Monk
 HOSTILE = ("/dev/zero", "../outside", "a\n## b", "fifo")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "value",
     [
@@ -285,6 +290,7 @@ def test_the_name_of_a_file_is_text_in_a_comment() -> None:
 SAME = "This run is the accepted run, byte by byte: it says nothing of this code."
 
 
+@pytest.mark.full
 def test_the_accepted_run_says_nothing_of_another_branch(monkeypatch: pytest.MonkeyPatch) -> None:
     recorded()
     assert main(["baseline", "accept"]) == 0
@@ -299,6 +305,7 @@ def test_the_accepted_run_says_nothing_of_another_branch(monkeypatch: pytest.Mon
     assert said() is None, "recorded again, with the same lists"
 
 
+@pytest.mark.full
 def test_with_a_base_the_heads_block_and_files_count() -> None:
     recorded()
     git("checkout", "--quiet", "-b", "topic")
@@ -314,6 +321,7 @@ def test_with_a_base_the_heads_block_and_files_count() -> None:
     assert json.loads(Path("../report.json").read_text())["other_code"]["path"] == "services/search/ask.py"
 
 
+@pytest.mark.full
 def test_a_run_states_how_it_was_made_and_on_its_first_line_alone() -> None:
     edit("gold.jsonl", json.dumps({"id": "q2", "input": "Who?", "expected_output": ["d2"]}) + "\n")
     recorded()
@@ -330,6 +338,7 @@ def test_a_run_states_how_it_was_made_and_on_its_first_line_alone() -> None:
     assert first["code_version"] == f"{made['commit'][:12]}+changes"
 
 
+@pytest.mark.full
 def test_a_resumed_recording_is_of_one_state_of_the_code(capsys: pytest.CaptureFixture[str]) -> None:
     edit("gold.jsonl", json.dumps({"id": "q2", "input": "Who?", "expected_output": ["d2"]}) + "\n")
     edit("lib.py", "\ndef best(question):\n    return ['d1'] if question == 'Where?' else None\n")
@@ -376,6 +385,7 @@ def test_after_a_recording_that_failed_the_older_run_is_not_judged(
     assert main(["check"]) == 0
 
 
+@pytest.mark.full
 def test_check_records_by_another_process_and_prints_its_own_output_alone() -> None:
     Path("search.py").write_text(f"{APP}\nprint('loading')\n")
     done = call("check", "--record", "--format", "json", "--run", "other.jsonl", "--gold", "gold.jsonl")
@@ -385,6 +395,7 @@ def test_check_records_by_another_process_and_prints_its_own_output_alone() -> N
     assert not Path("run.jsonl").exists()
 
 
+@pytest.mark.full
 def test_a_run_that_is_not_recorded_yet_or_could_not_be_is_recorded_next(capsys: pytest.CaptureFixture[str]) -> None:
     recorded()
     Path("run.jsonl").unlink()
@@ -397,6 +408,7 @@ def test_a_run_that_is_not_recorded_yet_or_could_not_be_is_recorded_next(capsys:
         Path("run.jsonl.failed").write_text("q1: no answer\n")
 
 
+@pytest.mark.full
 def test_check_does_not_judge_an_older_run_where_nothing_could_begin(capsys: pytest.CaptureFixture[str]) -> None:
     recorded()
     inputs = json.loads(Path("ship-criteria.yaml").read_text())

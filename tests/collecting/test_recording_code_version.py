@@ -78,11 +78,13 @@ def recorded(*arguments: str) -> dict[str, object]:
     return {key: value for key, value in read_run("run.jsonl").provenance.items() if key != "recording"}
 
 
+@pytest.mark.full
 def test_record_stamps_it(repository: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert recorded() == {"system": "search:search", "code_version": repository}
     assert capsys.readouterr().out.startswith("recorded 1 of 1 questions")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("setting", "expected"),
     [

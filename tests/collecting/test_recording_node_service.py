@@ -37,6 +37,7 @@ MAP = {"items": "data.0.hits", "chunk_id": "ref", "doc_id": "meta.doc", "text": 
 MAP |= {"answer": "reply", "citations": "sources", "latency_ms": "took"}
 
 
+@pytest.mark.full
 def test_texts_and_answers_of_a_service_are_recorded_and_judged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

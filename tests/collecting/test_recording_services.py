@@ -143,6 +143,7 @@ def kept() -> int:
     return Path("run.jsonl.partial").read_text().count("\n") - 1 if Path("run.jsonl.partial").exists() else 0
 
 
+@pytest.mark.full
 def test_a_search_engine_is_asked_and_read_by_paths(server: Server) -> None:
     assert by_url(server, "--workers", "2") == 0
     assert [line["query_id"] for line in read_lines()] == ["q1", "q2", "q3"]
@@ -393,6 +394,7 @@ def test_a_key_that_the_server_repeats_in_its_results_is_not_kept(server: Server
     assert read_lines()[0]["topk"][0] == {"rank": 1, "id": "x***", "***": 1}
 
 
+@pytest.mark.full
 def test_nobody_there_and_a_certificate_that_nobody_trusts(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -632,6 +634,7 @@ def test_a_command_that_reads_nothing_cannot_block(program: str) -> None:
     assert len(read_lines()) == 2
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("mode", ["kill", "half"])
 def test_after_it_died_only_what_is_missing_is_asked(program: str, mode: str) -> None:
     assert recorded("--command", f"{program} {mode}") == 2
@@ -641,6 +644,7 @@ def test_after_it_died_only_what_is_missing_is_asked(program: str, mode: str) ->
     assert len(read_lines()) == 3
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
 def test_a_stopped_recording_ends_its_processes_and_loses_nothing(program: str, number: signal.Signals) -> None:
     words = ["record", "--gold", "gold.jsonl", "-o", "run.jsonl", "--command"]
@@ -666,6 +670,7 @@ def test_a_stopped_recording_ends_its_processes_and_loses_nothing(program: str, 
     assert asked() == ["q1", "q2", "q3", "q3"]
 
 
+@pytest.mark.full
 @given(TEXTS)
 @settings(max_examples=25, deadline=None)
 def test_any_question_arrives_at_a_command_as_it_is(text: str) -> None:

@@ -265,6 +265,7 @@ ITEMS = st.tuples(st.dictionaries(st.sampled_from(["doc_id", "text", "metadata"]
 )
 
 
+@pytest.mark.full
 @given(
     st.one_of(
         st.lists(IDS).map(lambda ids: (ids, ids)),
@@ -302,6 +303,7 @@ ODD = st.recursive(
 )
 
 
+@pytest.mark.full
 @given(ODD)
 @settings(
     max_examples=60,

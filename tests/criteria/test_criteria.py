@@ -778,6 +778,7 @@ FILES = VALUES | st.fixed_dictionaries(
 )
 
 
+@pytest.mark.full
 @given(FILES)
 def test_whatever_is_written_loads_or_is_refused_clearly(written: Any) -> None:
     with suppress(RankgateError):

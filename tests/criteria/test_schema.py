@@ -121,6 +121,7 @@ def refused_for(kind: type[Part], value: Any) -> set[str]:
     return set()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_over_every_small_change_the_schema_refuses_what_the_loader_refuses_for_its_structure(
     name: str, tmp_path: Path

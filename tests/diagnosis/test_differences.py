@@ -152,22 +152,26 @@ def shuffled(value: Any, chance: random.Random) -> Any:
     return [shuffled(each, chance) for each in value] if isinstance(value, list) else value
 
 
+@pytest.mark.full
 @given(SAID)
 def test_what_says_the_same_differs_in_nothing(said: dict[str, Any]) -> None:
     assert run_differences(said, said) == []
 
 
+@pytest.mark.full
 @given(SAID, SAID)
 def test_the_other_way_round_before_and_after_change_places(one: dict[str, Any], other: dict[str, Any]) -> None:
     turned = [replace(each, before=each.after, after=each.before) for each in run_differences(other, one)]
     assert run_differences(one, other) == turned
 
 
+@pytest.mark.full
 @given(SAID, SAID, st.randoms(use_true_random=False))
 def test_the_order_of_keys_changes_nothing(one: dict[str, Any], other: dict[str, Any], chance: random.Random) -> None:
     assert run_differences(shuffled(one, chance), shuffled(other, chance)) == run_differences(one, other)
 
 
+@pytest.mark.full
 @given(SAID, SAID)
 def test_every_difference_is_one_and_has_its_place(one: dict[str, Any], other: dict[str, Any]) -> None:
     found = run_differences(one, other)

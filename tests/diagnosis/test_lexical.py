@@ -58,6 +58,7 @@ WORDS = st.lists(st.sampled_from(["bread", "Pan", "azúcar", "nuts", "leaf", "de
 SETTINGS = st.lists(WORDS, min_size=1, max_size=6)
 
 
+@pytest.mark.full
 @given(texts=SETTINGS, asked=WORDS)
 def test_scores_and_order_are_those_of_the_formula(texts: list[str], asked: str) -> None:
     corpus = {f"d{place}": text for place, text in enumerate(texts)}

@@ -162,6 +162,7 @@ def test_a_segment_is_what_its_queries_alone_would_score(
         assert value.delta == (pytest.approx(fell / len(pairs), abs=1e-12) if pairs else None)
 
 
+@pytest.mark.full
 @given(rows)
 def test_a_tag_that_all_queries_share_says_what_the_whole_says(
     table: list[tuple[list[str], float | None, float | None]],

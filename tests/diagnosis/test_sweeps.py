@@ -88,6 +88,7 @@ DOCUMENTS = st.lists(st.sampled_from("abcdefgh"), max_size=8, unique=True)
 CUTOFFS = (1, 2, 3, 5, 8)
 
 
+@pytest.mark.full
 @given(st.lists(st.tuples(DOCUMENTS, DOCUMENTS, DOCUMENTS, st.booleans(), st.booleans()), min_size=1, max_size=6))
 def test_curves_are_the_means_of_the_definition_over_the_queries_of_both_runs(
     queries: list[tuple[list[str], list[str], list[str], bool, bool]],

@@ -372,6 +372,7 @@ CHANGES: st.SearchStrategy[Callable[[bytes], bytes]] = st.one_of(
 )
 
 
+@pytest.mark.full
 @settings(max_examples=200)
 @given(st.lists(CHANGES, min_size=1, max_size=3))
 def test_a_damaged_archive_gives_the_file_or_one_error(changes: list[Callable[[bytes], bytes]]) -> None:

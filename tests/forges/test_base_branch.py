@@ -72,12 +72,14 @@ def hosted(tmp_path: Path) -> Hosted:
     return Hosted(tmp_path)
 
 
+@pytest.mark.full
 def test_the_base_is_what_the_merge_commit_was_merged_onto(hosted: Hosted) -> None:
     """Main has moved since the event: its new commits are in the working tree, and are not the pull request's doing."""
     hosted.checked_out(hosted.merge(hosted.opened, hosted.head))
     assert hosted.judged_by() == hosted.opened
 
 
+@pytest.mark.full
 def test_what_came_to_the_branch_after_the_merge_commit_is_not_in_the_working_tree(hosted: Hosted) -> None:
     hosted.checked_out(hosted.merge(hosted.opened, hosted.head))
     newest = hosted.push("main")
@@ -114,6 +116,7 @@ def replaced(hosted: Hosted) -> str:
     return merged
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "made",
     [
@@ -137,6 +140,7 @@ def test_a_stale_merge_commit_is_not_judged(hosted: Hosted, made: Callable[[Host
     assert len(caught.value.problems) == 1
 
 
+@pytest.mark.full
 def test_the_branch_is_the_one_that_github_names_now(hosted: Hosted) -> None:
     """The event says `main`; meanwhile somebody has pointed the pull request at `release`, which lacks that commit."""
     git("push", "--quiet", "origin", f"{hosted.first}:refs/heads/release", at=hosted.people)
@@ -145,6 +149,7 @@ def test_the_branch_is_the_one_that_github_names_now(hosted: Hosted) -> None:
         hosted.judged_by("release")
 
 
+@pytest.mark.full
 def test_a_pull_request_that_pointed_elsewhere_when_it_was_merged_is_not_judged(hosted: Hosted) -> None:
     """It was opened to a branch at an old commit of main, and its first run is started again once it is one to main."""
     hosted.checked_out(hosted.merge(hosted.first, hosted.head))
@@ -153,6 +158,7 @@ def test_a_pull_request_that_pointed_elsewhere_when_it_was_merged_is_not_judged(
         hosted.judged_by("release")
 
 
+@pytest.mark.full
 def test_a_merge_commit_of_somebody_else_is_not_judged(hosted: Hosted) -> None:
     """Whoever can push can merge the head into a commit from before the gate, and have the job check that out."""
     right = hosted.merge(hosted.opened, hosted.head)
@@ -162,6 +168,7 @@ def test_a_merge_commit_of_somebody_else_is_not_judged(hosted: Hosted) -> None:
         hosted.judged_by(merged=right)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("depth", [1, 2])
 def test_a_shallow_checkout_gets_what_it_lacks_of_the_base(hosted: Hosted, depth: int) -> None:
     hosted.checked_out(hosted.merge(hosted.opened, hosted.head), f"--depth={depth}")
@@ -169,6 +176,7 @@ def test_a_shallow_checkout_gets_what_it_lacks_of_the_base(hosted: Hosted, depth
     assert hosted.judged_by() == hosted.opened
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "ref",
     [
@@ -193,6 +201,7 @@ def test_a_branch_that_is_not_there_or_none_at_all_is_one_error(hosted: Hosted, 
     assert not list(hosted.clone.rglob("pwned"))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("tokens", "sent"),
     [

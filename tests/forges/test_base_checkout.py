@@ -115,6 +115,7 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path / "clone")
 
 
+@pytest.mark.full
 def test_a_private_branch_is_fetched_here_with_the_token_that_the_check_has_not(
     git_server: GitServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,6 +152,7 @@ def test_of_several_accepted_runs_that_of_the_pull_requests_own_base_branch_coun
         assert judged(replace(pull, base_ref=branch), 9)[1].lineage.branch == branch
 
 
+@pytest.mark.full
 def test_where_nothing_was_accepted_yet_there_is_no_baseline(clone: None, tmp_path: Path) -> None:
     gates, baseline = judged(base_with(f"file://{tmp_path}/bucket"), 5)
     assert (gates[0].change.baseline, baseline) == (None, None)
@@ -267,6 +269,7 @@ def test_a_writers_pull_request_is_judged_by_both_sides(
     assert report.origin.untrusted_run
 
 
+@pytest.mark.full
 def test_what_main_got_meanwhile_is_not_the_pull_requests_doing(judging: Path) -> None:
     Path("notes.txt").write_text("a change")
     repositories.commit()
@@ -306,6 +309,7 @@ def subject_of(judging: Path, pull: Pull, right: int = 9, *, own: bool = True, g
     return at_base.subject(based, at_base.merged(based) if own else None, run(right), gold)
 
 
+@pytest.mark.full
 def test_what_is_judged_is_the_commit_the_gate_at_both_sides_and_the_run(judging: Path) -> None:
     """Published apart before the dot by the gate, behind it by the run; whatever else main gets changes neither."""
     easier_gate()
@@ -331,6 +335,7 @@ def test_what_is_judged_is_the_commit_the_gate_at_both_sides_and_the_run(judging
     assert len(gates) == 1 + len(others)
 
 
+@pytest.mark.full
 def test_what_a_jobs_own_checkout_judges_is_told_by_its_run_its_scores_and_its_gold_set(clone: None) -> None:
     base_with("baseline")
     pull = Pull(
@@ -398,6 +403,7 @@ def conflict() -> None:
     repositories.git("switch", "--quiet", "change")
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform == "win32", reason="links")
 @pytest.mark.parametrize(
     ("change", "why"),
@@ -421,6 +427,7 @@ def test_nothing_but_small_regular_files_of_a_pull_request_is_read(
         report_on(judging, 10, LABEL)
 
 
+@pytest.mark.full
 def test_nothing_else_of_a_pull_request_is_written_and_nothing_of_it_is_run(
     judging: Path, seen: Path, tmp_path: Path
 ) -> None:
@@ -440,6 +447,7 @@ def test_nothing_else_of_a_pull_request_is_written_and_nothing_of_it_is_run(
     assert not runs.exists()
 
 
+@pytest.mark.full
 def test_no_package_is_looked_for_in_the_job_that_has_the_token(judging: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The head's criteria name a metric; where what they name lies is read without it."""
 
@@ -462,6 +470,7 @@ def linked_within() -> None:
     Path("gold.yaml").symlink_to("kept/gold.yaml")
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("in_process")
 @pytest.mark.skipif(sys.platform == "win32", reason="links")
 @pytest.mark.parametrize(
@@ -477,6 +486,7 @@ def test_what_stands_in_a_gold_sets_place(judging: Path, change: Callable[[], No
     assert report_on(judging, 10, LABEL).verdict.value == verdict
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize(
     ("committed", "made", "verdict", "supplied"),
@@ -501,6 +511,7 @@ def test_a_gold_set_that_the_job_made_counts_where_no_commit_has_one(
     assert report.base.gold_supplied is supplied
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("in_process")
 def test_a_gold_set_of_the_base_that_the_pull_request_takes_out_of_git_decides_all_the_same(judging: Path) -> None:
     Path("gold.yaml").unlink()
@@ -509,6 +520,7 @@ def test_a_gold_set_of_the_base_that_the_pull_request_takes_out_of_git_decides_a
     assert report_on(judging, 5, LABEL, gold=made).verdict.value == "not_judged"
 
 
+@pytest.mark.full
 def test_a_gold_set_of_the_job_below_a_file_of_the_commit_is_no_verdict(judging: Path) -> None:
     criteria = Path("ship-criteria.yaml")
     criteria.write_text(criteria.read_text().replace("gold.yaml", "ship-criteria.yaml/gold.yaml"))
@@ -516,6 +528,7 @@ def test_a_gold_set_of_the_job_below_a_file_of_the_commit_is_no_verdict(judging:
         report_on(judging, 5, gold=gold_of(*range(5)).encode())
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("in_process")
 def test_what_the_workflow_names_may_lie_anywhere_and_nothing_of_an_artifact_is_written_there(
     judging: Path, tmp_path: Path
@@ -533,6 +546,7 @@ def test_what_the_workflow_names_may_lie_anywhere_and_nothing_of_an_artifact_is_
     assert not (tmp_path / "absent.yaml").exists()
 
 
+@pytest.mark.full
 def test_a_group_of_the_merge_queue_is_judged_onto_one_that_only_the_queue_has(judging: Path) -> None:
     """The second in the queue is merged onto the first one's commit, which no branch of the clone has."""
     other_labels()

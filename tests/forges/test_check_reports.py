@@ -195,6 +195,7 @@ def test_anything_else_is_no_record(text: str | None) -> None:
     assert record_of(text) is None
 
 
+@pytest.mark.full
 @given(st.lists(RECORDS, max_size=6), st.dictionaries(st.integers(1, 30), st.just(MAIN), max_size=3))
 def test_one_more_pull_request_never_makes_it_milder(records: list[Record], counted: dict[int, str]) -> None:
     order = ["success", "action_required", "failure"]

@@ -195,6 +195,7 @@ FINAL: dict[str, Play] = {"201": reply(201, {}), "404": reply(404), "403": refus
 PLAYS = MAY_HAVE_ARRIVED | LIMITS | FINAL
 
 
+@pytest.mark.full
 @settings(max_examples=60)
 @given(
     method=st.sampled_from(["POST", "PATCH", "DELETE", "GET"]),

@@ -90,6 +90,7 @@ def verdicts(report: Report) -> dict[str, str]:
     return {gate.name: gate.verdict.value for gate in report.gates}
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize("fork_runs", ["untrusted", "trusted"])
 def test_before_the_label_nobody_is_asked_the_ranking_decides_and_the_check_asks_for_a_maintainer(
@@ -109,6 +110,7 @@ def test_before_the_label_nobody_is_asked_the_ranking_decides_and_the_check_asks
     assert (worse.verdict.value, conclusion_of(worse)) == ("fail", "failure")
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("in_process")
 def test_after_the_label_its_answers_are_judged_once_and_with_the_key(server: HashJudge, tmp_path: Path) -> None:
     report = report_on(fork(), run(), tmp_path, accepted=True)
@@ -120,6 +122,7 @@ def test_after_the_label_its_answers_are_judged_once_and_with_the_key(server: Ha
     assert len(server.requests) == 2 * COUNT + 2 * 3, "only what is new"
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize("calls", [0, 5])
 def test_a_fork_costs_what_the_base_allows_and_retrieval_is_judged_all_the_same(
@@ -132,6 +135,7 @@ def test_a_fork_costs_what_the_base_allows_and_retrieval_is_judged_all_the_same(
     assert any("judge.budget.fork_calls: is reached" in note for note in report.remarks.notes)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("fault", [status(401), status(500)], ids=["no key", "down"])
 def test_a_judge_that_cannot_be_asked_is_named_and_retrieval_is_judged(
     fault: Answer, server: HashJudge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -153,6 +157,7 @@ def test_the_key_follows_no_redirect(server: HashJudge, tmp_path: Path) -> None:
     assert any("leads elsewhere" in note for note in report.remarks.notes)
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize("own", [False, True], ids=["a fork's", "a writer's"])
 def test_the_key_goes_to_no_endpoint_that_only_another_branch_names(
@@ -173,6 +178,7 @@ def test_the_key_goes_to_no_endpoint_that_only_another_branch_names(
     assert verdicts(report) == {"recall@1": "pass", "faithfulness": "not_judged", "answered_rate": "not_judged"}
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("in_process")
 def test_a_writers_pull_request_is_judged_by_the_bases_judge_within_its_whole_budget(
     server: HashJudge, tmp_path: Path
@@ -190,6 +196,7 @@ def test_a_writers_pull_request_is_judged_by_the_bases_judge_within_its_whole_bu
     assert (report.verdict.value, gates(report)["faithfulness"].measured.value) == ("fail", 0.5)
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("in_process")
 def test_prompts_of_the_base_are_used(server: HashJudge, tmp_path: Path) -> None:
     Path("prompts").mkdir()
@@ -204,6 +211,7 @@ def test_prompts_of_the_base_are_used(server: HashJudge, tmp_path: Path) -> None
     assert any("PROMPT OF THE BASE" in body["messages"][0]["content"] for body in server.requests)
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("in_process")
 def test_verdicts_in_the_checkout_and_in_the_run_count_for_nothing(server: HashJudge, tmp_path: Path) -> None:
     """What was committed beside the run's name, or in the recorded lines."""

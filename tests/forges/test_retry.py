@@ -136,6 +136,7 @@ EARLIER = st.lists(
 )
 
 
+@pytest.mark.full
 @given(
     method=st.sampled_from(["GET", "POST", "PATCH", "DELETE"]),
     outcome=st.integers(100, 999) | st.sampled_from(Failure),

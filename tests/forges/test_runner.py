@@ -43,6 +43,7 @@ TEXT = st.lists(
 NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_-]{0,10}", fullmatch=True)
 
 
+@pytest.mark.full
 @given(st.lists(st.tuples(NAMES, TEXT), min_size=1, max_size=4))
 @example([("verdict", "")])
 @example([("verdict", "\n")])

@@ -234,6 +234,7 @@ def of_run(event: str, conclusion: str, head: int = OURS_ID, actor: str = "alice
 ACCEPT = "rankgate: accept rankings"
 
 
+@pytest.mark.full
 @each_row(
     ("context", "alone", "with_app"),
     [

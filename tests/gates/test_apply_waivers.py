@@ -214,6 +214,7 @@ UP_TO = st.floats(0, 1)
 DATES = st.dates().map(str)
 
 
+@pytest.mark.full
 @given(REPORTED, UP_TO, DATES, st.sampled_from([None, "lang:pt"]))
 def test_waiving_turns_nothing_into_a_pass_and_changes_no_value(
     gates: list[GateResult], up_to: float, date: str, segment: str | None

@@ -622,6 +622,7 @@ def pair_of(rows: list[tuple[float | None, float | None, bool]], metric: str = "
     return scores([row[0] for row in rows], metric), scores([row[1] for row in rows], metric, missing=new)
 
 
+@pytest.mark.full
 @given(columns, limits, severities, st.data())
 def test_a_better_value_never_worsens_the_verdict(
     rows: list[tuple[float | None, float | None, bool]],
@@ -644,6 +645,7 @@ def test_a_better_value_never_worsens_the_verdict(
             assert RANK(decide(judge, changed, baseline).verdict) <= RANK(before)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("metric", ["latency", "entity_f1", "faithfulness"])
 @given(st.sampled_from(Evidence), columns, shares, st.lists(shares, min_size=12, max_size=12))
 def test_what_the_baseline_has_no_value_for_saves_no_drop(
@@ -667,6 +669,7 @@ def test_what_the_baseline_has_no_value_for_saves_no_drop(
     assert lenient.decision.violation is None or strict.decision.violation is not None
 
 
+@pytest.mark.full
 @given(columns, limits, severities)
 def test_the_decision_is_pure(
     rows: list[tuple[float | None, float | None, bool]], limit: tuple[float | None, float | None], severity: Severity
@@ -678,6 +681,7 @@ def test_the_decision_is_pure(
     assert decide(judge, candidate, baseline) == first
 
 
+@pytest.mark.full
 @given(columns, limits)
 def test_value_minus_baseline_is_the_change_on_the_pairs(
     rows: list[tuple[float | None, float | None, bool]], limit: tuple[float | None, float | None]
@@ -696,6 +700,7 @@ def test_value_minus_baseline_is_the_change_on_the_pairs(
         assert (result.change.paired_value, result.change.baseline, result.change.delta) == (None, None, None)
 
 
+@pytest.mark.full
 @given(columns, limits, severities)
 def test_the_verdict_is_that_of_exact_arithmetic(
     rows: list[tuple[float | None, float | None, bool]], limit: tuple[float | None, float | None], severity: Severity

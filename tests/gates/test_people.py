@@ -69,6 +69,7 @@ def decided(limit: str, evidence: Evidence, severity: str, units: PeopleUnits) -
     return by_people(made, now, before, units)
 
 
+@pytest.mark.full
 @each_row("evidence", list(Evidence))
 @each_row("severity", ["error", "warning"])
 @each_row("limit", LIMITS)

@@ -162,6 +162,7 @@ EVIDENCE = st.sampled_from(Evidence)
 CHANGES = st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0]), min_size=12, max_size=60)
 
 
+@pytest.mark.full
 @given(LIMITS, EVIDENCE, st.integers(1, 100_000))
 def test_more_questions_see_smaller_drops(drop: float, evidence: Evidence, queries: int) -> None:
     few, many = (seen(gate(drop=drop, evidence=evidence), size) for size in (queries, 2 * queries))
@@ -179,6 +180,7 @@ def test_as_many_as_are_needed_see_and_one_fewer_does_not(drop: float, evidence:
     assert needed == 1 or not seen(gate(drop=drop, evidence=evidence), needed - 1).sees
 
 
+@pytest.mark.full
 @given(LIMITS, LIMITS, EVIDENCE, CHANGES)
 def test_who_sees_a_drop_sees_a_larger_one(one: float, other: float, evidence: Evidence, changes: list[float]) -> None:
     smaller, larger = sorted((one, other))

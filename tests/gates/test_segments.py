@@ -258,6 +258,7 @@ def test_within_noise_a_segment_neither_warns_nor_blocks() -> None:
 values = st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=24, max_size=24)
 
 
+@pytest.mark.full
 @given(values, values)
 def test_holm_blocks_no_segment_that_would_pass_alone(before: list[float], now: list[float]) -> None:
     rule = SegmentRule(by=("part",), **limits(None, 0.03), min_queries=1)
@@ -290,6 +291,7 @@ def test_simpsons_paradox(now: list[float], before: list[float], *, named: bool)
     assert bool(paradox_of([whole(now, before), *parts.values()])) is named
 
 
+@pytest.mark.full
 def test_thirty_segments_name_no_paradox_by_chance() -> None:
     """Six lost of 40 are certain alone, and not among thirty, whatever decides; twelve are."""
     tags = [[f"lang:{number:02}"] for number in range(30) for _ in range(40)]

@@ -89,6 +89,7 @@ def test_what_changes_alike_everywhere_is_blamed_on_no_tag(changed: set[int]) ->
     assert traffic_of(criteria(), gold(), runs(changed)).concentrated is None
 
 
+@pytest.mark.full
 def test_a_tag_is_rarely_named_by_chance() -> None:
     chance = random.Random(7)  # noqa: S311 -- no secret
     named = sum(

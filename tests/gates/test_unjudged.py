@@ -179,6 +179,7 @@ FAR = {f"far{n}": 1.0 for n in range(5)}
 HARM = ["wrong0", "wrong1", "wrong2", "new1", "wrong3"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("docs", "labels", "share", "severity", "verdict"),
     [
@@ -250,6 +251,7 @@ def test_no_label_makes_right_what_the_gold_set_says_is_not(more: dict[str, Any]
     assert check()[1]["gates"][0]["unjudged"] == found
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("docs", "verdict"), [(BETTER, "warn"), (list(FAR), "not_judged")])
 def test_labels_that_a_pull_request_brings_end_no_doubt(project: Path, docs: list[str], verdict: str) -> None:
     """They count once they are merged; until then the base's gold set decides, and they are named as relabelled."""
@@ -313,6 +315,7 @@ def test_by_document_the_parts_of_one_are_judged_with_it() -> None:
 COLLECTIONS = Path(__file__).parents[3] / "shared" / "data"
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not COLLECTIONS.is_dir(), reason="the real collections are not here")
 @pytest.mark.parametrize(
     ("run", "verdict"),
@@ -347,6 +350,7 @@ def test_a_pool_of_one_system_is_no_proof_against_another(run: str, verdict: str
 UMBRELA = COLLECTIONS / "judged" / "rag25_human_umbrela.tsv"
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not UMBRELA.is_file(), reason="the real labels are not here")
 def test_a_real_judge_beside_real_people() -> None:
     """TREC RAG 2025: the old system found half of each topic's documents, which people judged, the new one the rest.

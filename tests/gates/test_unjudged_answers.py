@@ -63,6 +63,7 @@ class Case:
         return decide(self.gate, now, with_gaps(old, self.metric, unjudged_before)).verdict
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("metric", METRICS)
 @given(evidence=st.sampled_from(Evidence), seed=st.integers(0, 10**6))
 def test_no_answer_fares_better_unjudged_than_wrong(metric: str, evidence: Evidence, seed: int) -> None:
@@ -73,6 +74,7 @@ def test_no_answer_fares_better_unjudged_than_wrong(metric: str, evidence: Evide
     assert without == ORDER[Verdict.FAIL] or case.verdict(case.now[0]) is not Verdict.FAIL
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("metric", METRICS)
 @given(evidence=st.sampled_from(Evidence), seed=st.integers(0, 10**6))
 def test_a_gap_of_the_baseline_fails_nothing_that_could_pass(metric: str, evidence: Evidence, seed: int) -> None:

@@ -102,6 +102,7 @@ def test_questions_that_nothing_answers() -> None:
     assert [metric.mean(own.values()) for metric in METRICS] == [None, None, None, 1.0]
 
 
+@pytest.mark.full
 @given(st.lists(st.tuples(WORD, WORD), min_size=1, max_size=4))
 def test_the_value_of_several_people_is_their_mean_in_any_order(words: list[tuple[str, str]]) -> None:
     names = ["ana", "ben", "cem", "dua"][: len(words)]
@@ -122,6 +123,7 @@ def test_agreement_is_on_what_two_people_labelled() -> None:
     assert agreement([{"ana": said("q", "supported", "absent"), "ben": said("q", "absent", "supported")}]) == -1.0
 
 
+@pytest.mark.full
 @given(
     st.lists(st.tuples(st.lists(st.tuples(WORD, WORD), min_size=1, max_size=3), WORD, WORD), min_size=3, max_size=12)
 )

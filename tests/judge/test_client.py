@@ -114,6 +114,7 @@ def test_a_server_that_asks_for_too_much_patience_is_not_waited_for() -> None:
     assert slept == []
 
 
+@pytest.mark.full
 def test_any_bytes_end_in_a_verdict_or_a_reason() -> None:
     with judging() as server:
 
@@ -137,6 +138,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "inputs",
     [
@@ -320,6 +322,7 @@ CONTENTS = st.one_of(
 )
 
 
+@pytest.mark.full
 def test_any_bytes_in_place_of_http_end_in_a_verdict_or_a_reason() -> None:
     with judging() as server:
 

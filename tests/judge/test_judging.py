@@ -416,6 +416,7 @@ PIECES = st.sampled_from(
 EVIL = st.lists(PIECES | st.text(max_size=8), min_size=1, max_size=8).map("".join).filter(bool)
 
 
+@pytest.mark.full
 @given(texts=st.lists(EVIL, min_size=4, max_size=4), mode=st.sampled_from(MODES))
 def test_no_content_leaves_its_fences(texts: list[str], mode: Mode) -> None:
     """What is outside of the fences is the same whatever stands between them, and what is between is the content."""
@@ -453,6 +454,7 @@ AROUND = st.lists(
 ).map("".join)
 
 
+@pytest.mark.full
 def test_no_text_around_the_json_raises_a_verdict() -> None:
     """The answer alone says that nothing is supported; with anything around it, it says that or is unusable."""
     with judging() as server:
@@ -471,6 +473,7 @@ def test_no_text_around_the_json_raises_a_verdict() -> None:
 # Budgets and workers
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("workers", [1, 7])
 @settings(max_examples=15)
 @given(calls=st.integers(0, 12), tokens=st.integers(0, 12_000))

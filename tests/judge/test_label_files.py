@@ -146,6 +146,7 @@ ITEMS = st.builds(
 )
 
 
+@pytest.mark.full
 @given(st.lists(ITEMS, max_size=3, unique_by=lambda item: item.key), st.randoms(use_true_random=False), st.data())
 @example([Item("=q", "=1", "\r", ("\x00",), ("=1", "", "'@", "\r"))], None, None)
 def test_any_text_comes_back_from_a_sheet(items: list[Item], random: Any, data: Any) -> None:

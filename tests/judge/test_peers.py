@@ -86,6 +86,7 @@ def read(case: dict[str, Any]) -> AnswerVerdicts:
     )
 
 
+@pytest.mark.full
 def test_ragas_computes_the_same(request: pytest.FixtureRequest, tmp_path: Path) -> None:
     differs = 0
     for case, theirs in zip(CASES, peers_values(request, RAGAS, "ragas_values.py", tmp_path), strict=True):

@@ -36,6 +36,7 @@ FORMS: tuple[Literal["NFC", "NFD", "NFKC", "NFKD"], ...] = ("NFC", "NFD", "NFKC"
 QUOTES, DASHES = "\"'“”„‘’«»‹›′", "-‐‑–—―−﹣－"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("passage", LANGUAGES)
 @given(data=st.data())
 def test_what_stands_there_is_verified_however_it_is_written(passage: str, data: st.DataObject) -> None:

@@ -133,6 +133,7 @@ CASES = [
 ]
 
 
+@pytest.mark.full
 @each_row(("body", "expected"), CASES)
 def test_what_a_reply_is_read_as(body: bytes | dict[str, Any], expected: Addressed | UnjudgedKind) -> None:
     inputs, judge = Inputs(Task.ADDRESS, "How long?", "Thirty days."), some_judge()

@@ -79,6 +79,7 @@ def test_the_first_of_all_answers_are_drawn(kinds: list[Kind], number: int) -> N
     assert [item.key for item in items] == [unit.key for unit in design.units[: design.sampled]]
 
 
+@pytest.mark.full
 def test_each_answer_is_as_likely_whatever_the_judge_says() -> None:
     """Over many contents 15 of 20 are drawn, each three times in four."""
     drawn_first = {U: 0, S: 0}
@@ -128,6 +129,7 @@ def test_labels_count_in_the_order_of_the_draw(labelled: str, skipped: str | Non
 # Blindness
 
 
+@pytest.mark.full
 @settings(max_examples=12)
 @given(st.permutations([U] * 20 + [S] * 30))
 def test_other_verdicts_on_the_same_claims_leave_the_sample_as_it_is(kinds: list[Kind]) -> None:
@@ -135,6 +137,7 @@ def test_other_verdicts_on_the_same_claims_leave_the_sample_as_it_is(kinds: list
     assert sample_text(drawn(kinds, 50)[0]) == sample_text(drawn([U] * 20 + [S] * 30, 50)[0])
 
 
+@pytest.mark.full
 @settings(max_examples=12)
 @given(st.permutations([U] * 30 + [S] * 70), st.permutations([U] * 50 + [S] * 50))
 def test_the_order_of_two_answers_does_not_depend_on_verdicts(one: list[Kind], other: list[Kind]) -> None:

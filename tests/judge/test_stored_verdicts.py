@@ -348,6 +348,7 @@ def test_a_record_of_a_run_without_answers_has_the_keys_of_before() -> None:
     assert gzip.decompress(packed.data) == b'{"query_id":"q","retrieved":["a"]}\n'
 
 
+@pytest.mark.full
 @given(st.lists(st.tuples(st.text("abc", min_size=1, max_size=3), st.text(max_size=9)), unique_by=lambda pair: pair[0]))
 def test_what_is_stored_comes_back_and_is_stored_again_as_the_same_bytes(found: list[tuple[str, str]]) -> None:
     records = [
@@ -377,6 +378,7 @@ def places(folder: Path) -> dict[str, str]:
     return {"a directory": "baseline", "a branch": "git+branch:rankgate", "objects": (folder / "objects").as_uri()}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("place", ["a directory", "a branch", "objects"])
 def test_from_then_on_a_check_needs_no_other_place(place: str, project: Path, server: HashJudge) -> None:
     git("init", "--quiet", "--initial-branch", "main")
@@ -457,6 +459,7 @@ def test_the_file_counts_before_the_store(server: HashJudge) -> None:
     assert gate(check()) == (0.75, 0.75)
 
 
+@pytest.mark.full
 def test_a_baseline_from_standard_input_is_read_once(server: HashJudge) -> None:
     judged(server)
     command = [sys.executable, "-m", "rankgate", "check", "--date", "2026-01-31", "--baseline", "-"]

@@ -47,6 +47,7 @@ def one_row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "ROWS", (*registry.ROWS, f"{__name__}:First"))
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("one_row")
 def test_one_row_is_all_that_a_metric_takes() -> None:
     """Parsed by each of its names, suggested, listed, explained, diagnosed, leading and planned with."""

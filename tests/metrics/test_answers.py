@@ -238,6 +238,7 @@ def any_verdicts(draw: st.DrawFn) -> AnswerVerdicts:
     )
 
 
+@pytest.mark.full
 @given(any_verdicts())
 def test_the_slow_implementation_agrees(found: AnswerVerdicts) -> None:
     for name in NAMES:

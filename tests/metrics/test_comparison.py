@@ -200,6 +200,7 @@ def test_lower_is_better_is_the_mirror(new: list[float], old: list[float], clust
     assert close(error.interval(0.95), mirrored)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("metric", KINDS)
 @settings(max_examples=25)
 @given(new=SIDES, old=SIDES, clusters=st.none() | CLUSTERS, source=st.randoms(use_true_random=False))

@@ -169,6 +169,7 @@ def test_what_results_say_beyond_ids_is_read_where_a_metric_needs_it(results: An
     assert found.values == {"containment@5": 1.0, "distinct_docs@5": 1.0, "hit@1": 1.0}
 
 
+@pytest.mark.full
 @given(st.lists(st.integers(-9, 9) | st.sampled_from("abc"), max_size=8))
 def test_a_quick_list_and_a_careful_one_agree(listed: list[int | str]) -> None:
     gold = [["a", "3"]]
@@ -275,6 +276,7 @@ def test_files_score_as_values_in_memory_do(tmp_path: Path, suffix: str) -> None
 ids = st.lists(st.sampled_from("abcdef"), max_size=6)
 
 
+@pytest.mark.full
 @given(st.lists(st.tuples(ids.filter(bool), ids), min_size=1, max_size=5))
 def test_lists_and_mappings_agree(queries: list[tuple[list[str], list[str]]]) -> None:
     gold, lists = [relevant for relevant, _ in queries], [ranked for _, ranked in queries]

@@ -24,6 +24,7 @@ def rows(frame: pd.DataFrame) -> Any:
     return frame.to_dict("records")
 
 
+@pytest.mark.full
 @each_row(
     "gold",
     [

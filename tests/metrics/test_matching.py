@@ -278,6 +278,7 @@ IN_RANGE = parse_metrics(
 )
 
 
+@pytest.mark.full
 @given(gains=st.dictionaries(st.sampled_from(NAMES), GRADES), items=LIST, how=HOW)
 def test_no_metric_leaves_its_range(gains: Mapping[str, float], items: Mapping[str, Item], how: Matching) -> None:
     query = matched(gains, items, how)
@@ -286,6 +287,7 @@ def test_no_metric_leaves_its_range(gains: Mapping[str, float], items: Mapping[s
         assert value is None or 0 <= value <= 1, metric.name
 
 
+@pytest.mark.full
 @given(gains=st.dictionaries(st.sampled_from(NAMES), GRADES), items=LIST, how=HOW)
 def test_a_rank_is_a_hit_or_a_repeat_of_a_hit_above(
     gains: Mapping[str, float], items: Mapping[str, Item], how: Matching

@@ -143,6 +143,7 @@ OTHER_TOOLS: dict[str, dict[str, str]] = {
 }
 
 
+@pytest.mark.full
 @each_row(
     ("written", "canonical"),
     [
@@ -453,12 +454,14 @@ def test_every_family_is_among_the_metrics() -> None:
     assert PARAMETERS.keys() == set(FAMILIES)
 
 
+@pytest.mark.full
 @given(METRICS)
 def test_every_metric_reads_back_from_its_name(metric: Metric) -> None:
     assert parse_metric(metric.name) == metric
     assert [each.name for each in parse_metrics(f"mrr@3,{metric.name}")] == list(dict.fromkeys(["mrr@3", metric.name]))
 
 
+@pytest.mark.full
 @given(METRICS)
 def test_every_metric_says_what_it_means(metric: Metric) -> None:
     assert metric.meaning.strip()
@@ -791,6 +794,7 @@ def test_wrong_list(written: str, message: str) -> None:
     assert str(caught.value) == message
 
 
+@pytest.mark.full
 @given(st.text(max_size=30) | st.from_regex(r"[a-z_]{1,6}(\([a-z=0-9.,]{0,12}\))?(@\w{1,3})?", fullmatch=True))
 def test_any_text_is_a_metric_or_a_clear_error(text: str) -> None:
     for parse in (parse_metric, parse_metrics):

@@ -269,6 +269,7 @@ def values(gold: Mapping[str, float], ranked: list[str]) -> dict[tuple[str, str]
     }
 
 
+@pytest.mark.full
 @examples
 @given(gold=GOLD, ranked=RANKED)
 @example(gold={}, ranked=["d0"])
@@ -462,6 +463,7 @@ def matched(
     return match(sample, full, how=how, needs=needs, baseline_ids=line.baseline)
 
 
+@pytest.mark.full
 @examples
 @given(question=QUESTIONS, line=LINES)
 @example(question=oracle.Question(), line=oracle.Line())
@@ -488,6 +490,7 @@ WAYS = [
 Named = Callable[["oracle.Question", Sequence["oracle.Item"]], list[str]]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("how", "named"), WAYS)
 @settings(examples, max_examples=15)  # each with every metric of lists, by five ways
 @given(question=QUESTIONS, line=LINES)
@@ -513,6 +516,7 @@ ALL_OF_LISTS = {
 }
 
 
+@pytest.mark.full
 @settings(examples, max_examples=30)  # each with every metric of lists
 @given(question=QUESTIONS, line=LINES, way=st.sampled_from([way.values for way in WAYS]))
 def test_other_lists_of_the_line_agree_with_the_slow_implementation(
@@ -543,6 +547,7 @@ def test_other_lists_of_the_line_agree_with_the_slow_implementation(
             assert view.per_query(query) == (None if value is None else close(value)), (variant, view.name)
 
 
+@pytest.mark.full
 @settings(examples, max_examples=30)  # each with every metric of lists
 @given(question=QUESTIONS, line=LINES)
 def test_documents_of_one_source_agree_with_the_slow_implementation(
@@ -567,6 +572,7 @@ SOME_VIEWS: list[Metric] = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("how", [BY_CHUNK, Matching(by=By.DOC)])
 @settings(examples, max_examples=20)
 @given(asked=st.lists(st.tuples(QUESTIONS, LINES), min_size=1, max_size=5))

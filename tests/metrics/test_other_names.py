@@ -35,6 +35,7 @@ def test_trec_eval(name: str) -> None:
     assert ours(name) == pytest.approx({query: values[name] for query, values in theirs.items()}, abs=1e-6)
 
 
+@pytest.mark.full
 @each_row("name", [name for name in OTHER_TOOLS["ir_measures"] if name not in GDEVAL])
 def test_ir_measures(name: str) -> None:
     measure = ir_measures.parse_measure(name)
@@ -58,6 +59,7 @@ def test_beir(name: str) -> None:
     assert ours(name) == pytest.approx(ours(by_trec_eval[name]) if name in by_trec_eval else expected, abs=1e-9)
 
 
+@pytest.mark.full
 @each_row("name", [name for names in OTHER_TOOLS.values() for name in names if "latency" not in name])
 def test_every_name_is_the_metric_that_the_table_says(name: str) -> None:
     [canonical] = {names[name] for names in OTHER_TOOLS.values() if name in names}

@@ -234,6 +234,7 @@ def test_passages_agree_with_sets_of_characters(
         assert value(query, f"passage_{name}@{k}") == (None if expected is None else pytest.approx(expected, abs=1e-12))
 
 
+@pytest.mark.full
 @given(
     GOLD,
     st.integers(40, 70),

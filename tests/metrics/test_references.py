@@ -68,6 +68,7 @@ def test_agrees_with_squads_evaluation(answer: str, references: list[str]) -> No
             assert value(name, answer, *references) == pytest.approx(max(theirs(answer, each) for each in references))
 
 
+@pytest.mark.full
 @given(answer=st.text(max_size=20), reference=st.text(min_size=1, max_size=20), other=st.text(min_size=1, max_size=20))
 @example(answer="\u0130", reference="i\u0307", other="\ufdfa")
 def test_of_any_texts(answer: str, reference: str, other: str) -> None:

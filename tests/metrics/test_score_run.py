@@ -127,6 +127,7 @@ def files(draw: st.DrawFn, good: st.SearchStrategy[bytes], bad: st.SearchStrateg
     return b"\xef\xbb\xbf" * draw(st.booleans()) + content
 
 
+@pytest.mark.full
 @given(files(good_lines, bad_lines))
 def test_jsonl(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "run.jsonl"
@@ -164,6 +165,7 @@ bad_rows = st.sampled_from(
 )
 
 
+@pytest.mark.full
 @given(files(trec_rows(), bad_rows), st.booleans(), st.sampled_from([1, 40, 1 << 16]))
 def test_trec(tmp_path: Path, content: bytes, together: bool, block: int) -> None:  # noqa: FBT001
     if together:

@@ -372,6 +372,7 @@ def test_how_a_rate_is_spread(values: list[float]) -> None:
     assert found.zero + found.between + found.one == pytest.approx(1)
 
 
+@pytest.mark.full
 @given(st.lists(st.tuples(st.lists(documents, unique=True), st.lists(documents, unique=True, min_size=1)), max_size=9))
 def test_queries_alike_have_the_values_that_each_would_have_alone(queries: list[tuple[list[str], list[str]]]) -> None:
     """Values are remembered by what ranking metrics see; here few queries differ in more."""

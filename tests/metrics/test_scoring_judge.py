@@ -147,6 +147,7 @@ GAINS = st.dictionaries(st.sampled_from("abcdef"), st.sampled_from([-1.0, 0.0, 1
 CHUNKS = st.lists(st.sampled_from([f"{doc}{part}" for doc in "abcdefx" for part in ("", "#1", "#2")]), unique=True)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("by", [By.CHUNK, By.DOC])
 @given(
     samples=st.lists(st.tuples(GAINS, GAINS, st.none() | CHUNKS), min_size=1, max_size=3),

@@ -158,6 +158,7 @@ def slowly(span: Span, items: Sequence[Placed], coverage: float) -> list[int]:
     return ranks
 
 
+@pytest.mark.full
 @given(PLACES, PLACES, SHARES)
 def test_coverage_is_that_of_sets(gold: list[Placed], items: list[Placed], coverage: float) -> None:
     spans = [(Span(*each), float(1 + number % 3)) for number, each in enumerate(dict.fromkeys(gold))]

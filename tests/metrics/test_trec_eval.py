@@ -260,6 +260,7 @@ def test_no_row_of_the_tables_is_idle_or_listed_as_ours_and_not() -> None:
     assert ours & others == set()
 
 
+@pytest.mark.full
 @each_row(
     ("ours", "theirs"), [pytest.param(ours, theirs, id=f"{ours} is {theirs}") for ours, theirs in MEASURES.items()]
 )

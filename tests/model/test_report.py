@@ -208,6 +208,7 @@ def test_identical_inputs_give_identical_bytes(tmp_path: Path, monkeypatch: pyte
     assert len(set(texts)) == 1
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("seed", ["0", "1", "4242"])
 def test_identical_inputs_give_identical_bytes_in_every_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: str
@@ -364,6 +365,7 @@ reports = st.builds(
 )
 
 
+@pytest.mark.full
 @given(reports)
 def test_any_report_survives_the_round_trip(report: Report) -> None:
     """Whatever the kinds of its reasons, which may lack their numbers: it may come from anybody."""

@@ -76,6 +76,7 @@ def test_the_help_lists_every_row(option: str, table: Mapping[str, object]) -> N
     assert f"({', '.join(table)};" in SHARED[option]["help"]
 
 
+@pytest.mark.full
 @each_row(
     ("table", "name"),
     [

@@ -193,6 +193,7 @@ def test_how_far_gzip_may_unpack(repeated: bytes, times: int, allowed: bool) -> 
             source.stream.read()
 
 
+@pytest.mark.full
 def test_a_gzip_bomb_from_a_pipe_and_as_what_a_store_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     data = bomb(START_OF_A_LINE, b"a", 40_000_000)  # enough to fill what is read first of a pipe
     record = Record(
@@ -874,6 +875,7 @@ NESTED: dict[str, tuple[str, Callable[[str], object]]] = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("opening", ["[", '{"a":'])
 @pytest.mark.parametrize("where", NESTED)
 def test_no_depth_of_nesting_ends_in_a_crash(where: str, opening: str) -> None:

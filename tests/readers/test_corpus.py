@@ -103,6 +103,7 @@ def test_no_text_ends_in_anything_but_documents_or_an_error(text: str) -> None:
             assert all(isinstance(each, Document) for each in read_corpus(str(path)))
 
 
+@pytest.mark.full
 @given(st.dictionaries(st.text(min_size=1).filter(str.strip), st.text(), min_size=1))
 def test_what_was_written_is_what_is_read(texts: dict[str, str]) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -175,6 +175,7 @@ def test_the_name_does_not_matter() -> None:
     assert read_gold("gold.txt.bak").format == "yaml"
 
 
+@pytest.mark.full
 def test_large_input_is_read_whole() -> None:
     queries = {f"q{number}": [f"d{rank}" for rank in range(100)] for number in range(1000)}
     lines = "".join(json.dumps({"query_id": query, "retrieved": ids}) + "\n" for query, ids in queries.items())
@@ -413,6 +414,7 @@ def test_standard_input_from_a_file(what: str, content: bytes, form: str) -> Non
         assert answer(reader(what, stdin=file)) == ["standard input", form, {"q": ["a"]}]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("what", "content", "form"), STANDARD_INPUTS)
 def test_standard_input_from_a_pipe_that_gives_one_byte_at_a_time(what: str, content: bytes, form: str) -> None:
     theirs, ours = os.pipe()

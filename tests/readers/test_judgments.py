@@ -256,6 +256,7 @@ JUDGED = st.dictionaries(
 )
 
 
+@pytest.mark.full
 @given(judged=JUDGED)
 def test_every_container_gives_the_same(judged: Gains) -> None:
     """A table in each form, beside the judgments by themselves."""

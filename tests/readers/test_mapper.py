@@ -461,6 +461,7 @@ MAPS = st.fixed_dictionaries(
 ).map(readable)
 
 
+@pytest.mark.full
 @given(records=st.lists(VALUES, min_size=1, max_size=4), fields=MAPS)
 def test_any_records_are_read_or_refused(records: list[Any], fields: FieldMap) -> None:
     assert fields.problem() is None

@@ -185,6 +185,7 @@ def test_names_are_no_patterns(name: str) -> None:
     assert rankings(write("SELECT 'q' AS q_id, 'a' AS doc_id, 1 AS score", name)) == [Ranking("q", ["a"])]
 
 
+@pytest.mark.full
 def test_much_is_read_in_batches() -> None:
     name = write("SELECT 'q' || (i // 10) AS q_id, 'd' || (i % 10) AS doc_id, i AS score FROM range(50000) rows(i)")
     read = rankings(name)
@@ -225,6 +226,7 @@ ROWS = st.lists(
 )
 
 
+@pytest.mark.full
 @settings(max_examples=30)
 @given(rows=ROWS, ranked=st.booleans())
 def test_rows_are_ordered_as_the_reader_of_csv_does(rows: list[tuple[str, str, int, int]], *, ranked: bool) -> None:
@@ -327,6 +329,7 @@ def test_damaged() -> None:
     assert os.fspath(Path.cwd()) not in message
 
 
+@pytest.mark.full
 @settings(max_examples=40)
 @given(changes=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1, max_size=4))
 def test_any_damage_is_read_or_refused(changes: list[tuple[float, int]]) -> None:
@@ -412,6 +415,7 @@ def test_as_the_pandas_that_is_installed_writes_it() -> None:
     assert rankings("run.parquet") == [Ranking("p", ["c"]), Ranking("q", ["b", "a"])]
 
 
+@pytest.mark.full
 def test_a_parquet_bomb_is_refused_before_it_is_read() -> None:
     """A column of one value takes next to nothing in the file, however many rows it has."""
     name = write("SELECT 'q' AS query_id, 'd' AS doc_id, 1.0 AS score FROM range(6_000_000)")

@@ -89,6 +89,7 @@ def read_or_refused(content: bytes, file: Path, *names: str) -> None:
 # Arbitrary bytes, text and JSON.
 
 
+@pytest.mark.full
 @many
 @given(content=st.binary(max_size=200) | st.binary(max_size=60).map(gzip.compress))
 @example(content=b"\x1f\x8b\x08")
@@ -101,6 +102,7 @@ def test_bytes(file: Path, content: bytes) -> None:
 SIGNS = st.text('{}[]:,"\\ \n\r\t-#&*!|>%@`~0123456789.eE+naNIfty\u00e9\ud800\u2028\x00\x85', max_size=40)
 
 
+@pytest.mark.full
 @many
 @given(content=st.text(max_size=60) | SIGNS)
 @example(content="\ud800")
@@ -126,6 +128,7 @@ ANYTHING = st.recursive(
 )
 
 
+@pytest.mark.full
 @many
 @given(value=ANYTHING, other=ANYTHING, indent=st.none() | st.integers(0, 2))
 @example(value={"\n::error::": None, "\x1b[2J": [1.5]}, other=0, indent=None)
@@ -330,6 +333,7 @@ SNIPPETS = st.sampled_from(
 )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("shape", [*GOLD_WRITERS, *RUN_WRITERS, "criteria"])
 @some
 @given(data=st.data(), pack=st.booleans())
@@ -425,6 +429,7 @@ def test_a_line_of_the_contract_is_read_strictly() -> None:
 # What was read can be scored.
 
 
+@pytest.mark.full
 @many
 @given(data=st.data())
 def test_whatever_reads_can_be_scored(file: Path, data: st.DataObject) -> None:

@@ -98,6 +98,7 @@ def test_a_table_whose_log_says_which_files_count(log: str) -> None:
     )
 
 
+@pytest.mark.full
 def test_what_has_no_rows_to_read() -> None:
     Path("empty").mkdir()
     Path("run.jsonl").write_text('{"query_id": "q", "topk": []}\n')
@@ -159,6 +160,7 @@ def test_an_untrusted_run_is_one_file(path: str) -> None:
         list(read_untrusted_run(path).rankings)
 
 
+@pytest.mark.full
 def test_a_check_of_a_folder_against_a_folder() -> None:
     """Both are read twice, and neither is taken for a baseline store."""
     as_spark_writes("now")

@@ -234,6 +234,7 @@ IDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 
 
+@pytest.mark.full
 @given(
     scores=st.dictionaries(IDS, st.dictionaries(IDS, NUMBERS, max_size=5), max_size=4), indent=st.none() | st.just(1)
 )
@@ -245,6 +246,7 @@ def test_any_run_reads_back(scores: dict[str, dict[str, float]], indent: int | N
     assert run(json.dumps(scores, indent=indent), "dict")[1] == expected
 
 
+@pytest.mark.full
 @given(scores=st.dictionaries(IDS, st.dictionaries(IDS, NUMBERS, max_size=3), max_size=3))
 def test_any_predictions_read_back(scores: dict[str, dict[str, float]]) -> None:
     assert run(META | {"default": {"test": scores}})[1].keys() == scores.keys()

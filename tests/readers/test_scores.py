@@ -62,6 +62,7 @@ def test_what_is_a_score(content: str) -> None:
     assert read_scores("scores") == READ
 
 
+@pytest.mark.full
 def test_scores_from_parquet() -> None:
     duckdb = pytest.importorskip("duckdb")
     Path("scores.csv").write_text("qid,f,g,judge,note\nq0,0.5,,gpt,fine\n1,1,2.5,,x\n")

@@ -278,6 +278,7 @@ IDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n\
 RUNS = st.dictionaries(IDS, st.lists(IDS, unique=True, min_size=1, max_size=5), min_size=1, max_size=4)
 
 
+@pytest.mark.full
 @given(ranked=RUNS, separator=st.sampled_from([",", "\t", ";"]))
 def test_any_csv_reads_back(ranked: dict[str, list[str]], separator: str) -> None:
     buffer = io.StringIO()

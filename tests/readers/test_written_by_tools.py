@@ -64,6 +64,7 @@ def test_gold(name: str) -> None:
     assert {query_id: dict(sample.gains) for query_id, sample in samples.items()} == GAINS
 
 
+@pytest.mark.full
 @each_row("name", RUNS)
 def test_run_and_its_values(name: str) -> None:
     rankings = list(read_run(str(TOOLS / name)).rankings)
@@ -78,6 +79,7 @@ def test_run_and_its_values(name: str) -> None:
 RAGAS = WRITTEN / "ragas-0.4.3.results.jsonl"
 
 
+@pytest.mark.full
 @each_row("path", [*(TOOLS / name for name in [*GOLDS, *RUNS]), RAGAS], ids=lambda path: path.name)
 def test_as_the_other_kind(path: Path) -> None:
     if path.name == "ranx-0.3.21.gold.parquet":  # whole numbers in a column `score`: what it is asked for as

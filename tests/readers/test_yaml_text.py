@@ -293,6 +293,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.full
 @given(VALUES)
 def test_json_is_read_as_json(written: object) -> None:
     found = value(json.dumps(written, ensure_ascii=False))

@@ -129,6 +129,7 @@ def test_the_summary_is_the_comment() -> None:
     assert check_run_output(REPORT).summary == render_markdown(REPORT)
 
 
+@pytest.mark.full
 def test_a_long_summary_is_fitted_in_bytes() -> None:
     gates = [changed(DROP, name=f"{number}" + "漢" * 500, queries=["漢" * 500] * 9) for number in range(300)]
     summary = check_run_output(replace(REPORT, gates=gates)).summary
@@ -212,6 +213,7 @@ def test_a_gate_without_a_line_has_no_annotation(line: int | None) -> None:
     assert check_run_output(replace(FAILS, gates=[replace(RECALL, line=line)])).annotations == []
 
 
+@pytest.mark.full
 @given(st.text(max_size=30))
 def test_an_annotation_is_one_line_in_which_nothing_is_hidden(text: str) -> None:
     report = replace(FAILS, gates=[changed(RECALL, segment=text, metric="a\r\nb", reasons=[ABSENT])])
@@ -219,6 +221,7 @@ def test_an_annotation_is_one_line_in_which_nothing_is_hidden(text: str) -> None
     assert found.message == one_line(f"in {text}, {ABSENT_TEXT.replace('recall@5', 'a b')}.")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("word", ["a", "é", "漢", "👩"])
 def test_a_message_is_cut_to_bytes_at_a_whole_character(word: str) -> None:
     report = replace(FAILS, gates=[changed(RECALL, segment=None, metric=word * 70_000, reasons=[ABSENT])])

@@ -229,6 +229,7 @@ def test_a_set_without_runs_is_two_readable_pages() -> None:
     assert isinstance(empty, GateSet)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("paths", "names"),
     [

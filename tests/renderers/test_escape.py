@@ -104,6 +104,7 @@ def test_cell_keeps_the_columns_of_its_table(text: str) -> None:
     )
 
 
+@pytest.mark.full
 @given(st.lists(TEXT, min_size=1, max_size=5))
 @example(["```", "after"])
 @example(["`````", "~~~"])

@@ -75,6 +75,7 @@ def test_a_table_that_is_too_wide_is_seen(window: Page, node_modules: Path) -> N
     assert measured["wide"] != []
 
 
+@pytest.mark.full
 def test_what_github_strips_is_stripped_before_it_is_looked_at() -> None:
     shown = as_github_shows_it("<div style='width: 2000px' class=x>a<blink>b</blink></div><!-- c -->\n")
     assert shown.strip() == "<div>ab</div>"

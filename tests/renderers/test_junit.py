@@ -301,6 +301,7 @@ def gates_with(draw: st.DrawFn) -> GateResult:
     )
 
 
+@pytest.mark.full
 @given(st.lists(gates_with(), max_size=3), TEXT, VERDICTS, st.lists(TEXT, max_size=2))
 @example([], "\ud800\x00", Verdict.NOT_JUDGED, ["\x01"])
 @example([changed(RECALL, metric="\ufffe]]>")], "", Verdict.PASS, [])
@@ -324,6 +325,7 @@ def test_whatever_the_texts_every_reader_reads_every_case(
     assert properties(found)["summary"] == one_line(text)
 
 
+@pytest.mark.full
 @given(st.lists(VERDICTS, max_size=4), st.lists(st.just("the baseline is old"), max_size=1))
 def test_something_is_red_exactly_where_the_check_fails_or_could_not_judge(
     verdicts: list[Verdict], failures: list[str]

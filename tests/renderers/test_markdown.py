@@ -179,6 +179,7 @@ def test_a_limit_counts_characters_or_bytes(limit: int) -> None:
     assert len(render_summary(report, limit).encode()) <= limit
 
 
+@pytest.mark.full
 def test_a_comment_of_everything_fits() -> None:
     long = "漢" * 1_000
     moves = [replace(MOVE, query_id=f"{number}{long}", question=long) for number in range(50)]
@@ -264,6 +265,7 @@ def harmless_page() -> Page:
     return page(filled_with("word"))
 
 
+@pytest.mark.full
 @given(
     st.lists(st.sampled_from(HOSTILE) | st.text(max_size=4), min_size=1, max_size=8).map(
         lambda parts: "x".join(parts) or "x"

@@ -213,6 +213,7 @@ def gates(draw: st.DrawFn) -> GateResult:
     )
 
 
+@pytest.mark.full
 @given(
     st.lists(gates(), min_size=1, max_size=12, unique_by=lambda gate: gate.row_key),
     st.lists(st.sampled_from(["ids are stale", "a change"]), max_size=4),
@@ -235,6 +236,7 @@ def test_no_bullet_says_what_the_sentence_says_and_nothing_that_failed_says_nois
         assert not (item.startswith(VERDICT_WORDS[Verdict.FAIL]) and re.search("noise|chance", item))
 
 
+@pytest.mark.full
 def test_what_fails_by_an_estimate_gives_its_interval_and_no_excuse() -> None:
     report = with_conclusion(replace(REPORT, gates=[FALLEN]))
     assert "chance" not in report.summary

@@ -238,6 +238,7 @@ PIECES = [
 TEXT = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), min_size=1, max_size=10).map("".join)
 
 
+@pytest.mark.full
 @given(TEXT)
 @example("::stop-commands::x")
 def test_whatever_the_text_nothing_is_hidden(text: str) -> None:
@@ -245,6 +246,7 @@ def test_whatever_the_text_nothing_is_hidden(text: str) -> None:
         assert [char for char in line if not char.isprintable() and char not in "\u200c\u200d"] == []
 
 
+@pytest.mark.full
 @given(TEXT)
 @example("a ")
 @example("a\n \nb")

@@ -174,6 +174,7 @@ DIFFERENCES = st.builds(
 )
 
 
+@pytest.mark.full
 @given(st.lists(DIFFERENCES, min_size=1, max_size=MAX_SHOWN))
 def test_text_of_the_inputs_is_only_ever_code(differences: list[Difference]) -> None:
     line = differences_line(report(*differences), code)
@@ -185,6 +186,7 @@ def test_text_of_the_inputs_is_only_ever_code(differences: list[Difference]) -> 
         assert word in words or word.lstrip("-").isdigit()
 
 
+@pytest.mark.full
 @given(st.lists(DIFFERENCES, max_size=3))
 def test_a_terminal_gets_one_line_whatever_the_text(differences: list[Difference]) -> None:
     found = report(*differences)

@@ -46,6 +46,7 @@ def script(*words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("words", "code"),
     [

@@ -82,6 +82,7 @@ def test_the_slope_of_yes_and_no_is_sensitivity_plus_specificity_minus_one(count
     assert found.slope.value == pytest.approx(found.sensitivity.value + found.specificity.value - 1)
 
 
+@pytest.mark.full
 @given(ANSWERS)
 def test_shares_beside_a_slow_implementation(answers: list[Claims]) -> None:
     found = judged(answers)
@@ -96,6 +97,7 @@ def test_shares_beside_a_slow_implementation(answers: list[Claims]) -> None:
         assert share.high - share.low > 0.01
 
 
+@pytest.mark.full
 @given(ANSWERS, st.sampled_from([0, 3, 5]))
 def test_the_slope_is_least_squares_with_hc3(answers: list[Claims], number: int) -> None:
     """Also by cluster: the terms of its answers are summed before they are squared."""

@@ -24,12 +24,14 @@ def interval_of(interval: Interval | None) -> Interval:
     return interval
 
 
+@pytest.mark.full
 @given(RATES, st.sampled_from([0.8, 0.95, 0.999]))
 def test_clusters_of_one_query_are_queries(values: list[float], confidence: float) -> None:
     found = clustered_mean_interval(values, range(len(values)), low=0, high=1, confidence=confidence)
     assert interval_of(found) == pytest.approx(mean_interval(values, low=0, high=1, confidence=confidence), abs=1e-6)
 
 
+@pytest.mark.full
 @given(CHANGES, st.sampled_from([None, 1.0]))
 @example([0.0] * 10, 1.0)
 def test_clusters_of_one_query_are_queries_for_differences(values: list[float], widest: float | None) -> None:
@@ -105,6 +107,7 @@ def drawn(source: random.Random, count: int, rate: float, sizes: Sequence[int]) 
     return values, clusters
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("count", "sizes"), [(12, [4]), (30, [1, 5]), (60, [1, 2, 3, 10])], ids=str)
 def test_agrees_with_resampling_whole_clusters(count: int, sizes: list[int]) -> None:
     source = random.Random(count)  # noqa: S311 - a seeded oracle
@@ -142,6 +145,7 @@ def test_the_bound_is_beyond_a_value_exactly_above_the_level(seed: int, side: Si
             assert (upper < value if side == "below" else lower > value) == proven
 
 
+@pytest.mark.full
 @given(st.integers(0, 10_000))
 def test_swapping_the_two_runs_mirrors_the_interval(seed: int) -> None:
     source = random.Random(seed)  # noqa: S311 - a seeded sample
@@ -156,6 +160,7 @@ def test_swapping_the_two_runs_mirrors_the_interval(seed: int) -> None:
     assert found[0] <= math.fsum(values) / len(values) <= found[1]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("count", "sizes"), [(30, [5]), (60, [1, 2, 3, 10])], ids=str)
 def test_a_true_rate_is_rarely_outside_and_queries_alone_would_not_do(count: int, sizes: list[int]) -> None:
     source, runs, truth = random.Random(17), 400, 0.7  # noqa: S311 - a seeded check

@@ -94,6 +94,7 @@ def test_the_bound_of_a_difference_is_beyond_a_value_exactly_above_the_level(
         assert beyond(interval, value, side) == proven
 
 
+@pytest.mark.full
 @each_row("outliers", [1, 2, 3])
 @each_row("value", [39.9, 41.0, 60.0, 75.0, 120.0])
 def test_a_mean_in_lumps(outliers: int, value: float) -> None:
@@ -139,6 +140,7 @@ def test_farther_values_are_proven_more_easily(values: list[float], one: float, 
 VALUES = st.lists(st.integers(-50, 50), min_size=1, max_size=80)
 
 
+@pytest.mark.full
 @given(VALUES, VALUES, st.floats(0.05, 0.95), st.integers(-20, 20), st.sampled_from(SIDES))
 def test_the_level_by_bisection_is_where_the_bound_steps_beyond_a_value(
     candidate: list[int], baseline: list[int], q: float, value: int, side: Side
@@ -158,6 +160,7 @@ def test_levels_at_the_ends(threshold: float, expected: float) -> None:
     assert level_at(lambda level: level > threshold) == expected
 
 
+@pytest.mark.full
 def test_levels_are_spread_evenly_where_nothing_changed() -> None:
     source, runs = random.Random(5), 2000  # noqa: S311 - a seeded check
     levels = []

@@ -74,6 +74,7 @@ def test_it_is_the_real_ppi_python(seed: int, theirs: tuple[float, float]) -> No
     assert (found.value, found.error) == pytest.approx(theirs, abs=1e-9)
 
 
+@pytest.mark.full
 @given(PAIRS, REST, st.integers(2, 7))
 def test_clusters_beside_a_slow_implementation(
     pairs: list[tuple[float, float]], rest: list[float], number: int
@@ -101,6 +102,7 @@ def test_copies_of_an_answer_say_no_more_than_it_does() -> None:
     assert copies.bounds() == pytest.approx(once.bounds(), abs=0.005)
 
 
+@pytest.mark.full
 @given(PAIRS, REST, st.floats(0, 1))
 def test_no_other_lambda_has_less_error_by_the_moments_it_is_made_of(
     pairs: list[tuple[float, float]], rest: list[float], other: float
@@ -116,6 +118,7 @@ def test_no_other_lambda_has_less_error_by_the_moments_it_is_made_of(
     assert variance(found.tuning) <= variance(other) + 1e-12
 
 
+@pytest.mark.full
 @given(PAIRS, REST, st.randoms())
 def test_order_does_not_matter(pairs: list[tuple[float, float]], rest: list[float], chance: random.Random) -> None:
     before = powered(pairs, rest)
@@ -124,6 +127,7 @@ def test_order_does_not_matter(pairs: list[tuple[float, float]], rest: list[floa
     assert powered(pairs, rest) == pytest.approx(before, abs=1e-12)
 
 
+@pytest.mark.full
 @given(PAIRS, REST, st.floats(0.1, 10), st.floats(-5, 5))
 def test_scale_and_origin_do_not_matter(
     pairs: list[tuple[float, float]], rest: list[float], scale: float, origin: float
@@ -137,6 +141,7 @@ def test_scale_and_origin_do_not_matter(
     assert after.error == pytest.approx(scale * before.error, abs=1e-6)
 
 
+@pytest.mark.full
 @given(PAIRS, REST, SHARES)
 def test_a_constant_judge_leaves_labels_alone(pairs: list[tuple[float, float]], rest: list[float], said: float) -> None:
     people = [y for y, _ in pairs]

@@ -166,6 +166,7 @@ def test_nan_has_no_rank() -> None:
             call([1.0, math.nan], 0.5)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("size", "q"), [(50, 0.5), (100, 0.9), (400, 0.99)])
 def test_latencies_and_their_changes_are_rarely_outside(size: int, q: float) -> None:
     source = random.Random(11)  # noqa: S311 - a seeded check

@@ -50,6 +50,7 @@ VERDICTS = [
 ]
 
 
+@pytest.mark.full
 @each_row("widest", [None, 1.0])
 @each_row(("lost", "won", "ties", "verdict"), VERDICTS)
 def test_lost_and_won_queries_are_judged_as_by_the_sign_test(
@@ -222,6 +223,7 @@ def test_differences_agree_with_resampling(differences: list[float], step: float
         assert bound == pytest.approx(expected, abs=step / (len(differences) + 1) / 2 + 0.04 * deviation)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("ends", "sign"), [([0.1, 0.2, 0.5, 1.0] * 10, 1), ([0.1, 0.2, 0.5, 1.0] * 10, -1), ([0.3] * 40, 1)], ids=str
 )
@@ -258,6 +260,7 @@ def test_order_does_not_matter_to_the_last_bit(values: list[float], confidence: 
     assert mean_interval(iter(shuffled), low=0, high=1, confidence=confidence) == expected
 
 
+@pytest.mark.full
 @given(RATES, LEVELS, st.floats(0.2, 1))
 def test_equal_ends_of_all_are_one_end(values: list[float], confidence: float, end: float) -> None:
     capped = [min(value, end) for value in values]
@@ -270,6 +273,7 @@ def test_equal_ends_of_all_are_one_end(values: list[float], confidence: float, e
     )
 
 
+@pytest.mark.full
 @given(CHANGES, st.floats(0.1, 1))
 def test_nearer_ends_make_no_wider_interval(values: list[float], near: float) -> None:
     lower, upper = interval_of(difference_interval(values, widest=[near, 1.0] * len(values)))
@@ -451,6 +455,7 @@ def test_no_rate_at_all_is_missed_more_often(size: int) -> None:
         assert max(below, above) <= 0.034
 
 
+@pytest.mark.full
 def test_the_interval_is_not_wider_than_it_must_be() -> None:
     sample = (0.0, 1 / 3, 0.5, 1.0)
     below, above = misses(lambda r: r.choices(sample, k=400), of_rates, sum(sample) / 4)

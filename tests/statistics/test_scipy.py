@@ -16,6 +16,7 @@ def p_of(sums: list[float]) -> float:
     return found[0]
 
 
+@pytest.mark.full
 @given(st.lists(st.integers(-8, 8).filter(bool), min_size=6, max_size=10))
 def test_it_is_the_permutation_test_of_paired_samples(sums: list[int]) -> None:
     from scipy.stats import permutation_test  # a second of every process that collects the tests

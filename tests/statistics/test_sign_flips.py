@@ -62,6 +62,7 @@ def test_from_thirty_clusters_on_the_interval_decides(count: int, *, known: bool
     assert (cluster_flip_p([-1.0] * count, range(count), side="below") is not None) is known
 
 
+@pytest.mark.full
 def test_twenty_nine_clusters_of_odd_sizes_are_counted_out() -> None:
     source = random.Random(3)  # noqa: S311 - seeded
     sums = [source.gauss(-0.2, 1) for _ in range(29)]
@@ -77,6 +78,7 @@ CHANGES = st.lists(st.tuples(st.integers(0, 8), SIZE), max_size=30)
 ENOUGH = st.builds(lambda first, rest: [*enumerate(first), *rest], st.lists(SIZE, min_size=6, max_size=9), CHANGES)
 
 
+@pytest.mark.full
 @given(ENOUGH)
 def test_every_pattern_is_counted(changes: Changes) -> None:
     sums: dict[int, list[float]] = {}
@@ -86,6 +88,7 @@ def test_every_pattern_is_counted(changes: Changes) -> None:
     assert p_of(changes)[0] == pytest.approx(by_every_pattern(changes), rel=1e-12)
 
 
+@pytest.mark.full
 @given(CHANGES, st.randoms(use_true_random=False))
 def test_neither_order_nor_names_nor_units_nor_direction_matter(changes: Changes, source: random.Random) -> None:
     found = p_of(changes)

@@ -59,6 +59,7 @@ def test_another_accepted_run_draws_others() -> None:
     assert len(draws) == 2
 
 
+@pytest.mark.full
 def test_inclusion_probabilities_over_10_000_draws() -> None:
     counts = dict(zip("abcdefghi", (1.0, 1, 2, 2, 3, 4, 4, 5, 30), strict=True))
     drawn = Counter(question for key in range(10_000) for question in draw_questions(counts, 60, str(key), 5).questions)

@@ -179,11 +179,13 @@ def make_example(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.full
 def test_the_committed_runs_are_what_the_script_writes() -> None:
     result = make_example("--check")
     assert (result.returncode, result.stderr) == (0, "")
 
 
+@pytest.mark.full
 def test_a_run_that_no_longer_fits_is_named_with_its_line(tmp_path: Path) -> None:
     directory = tmp_path / "example"
     shutil.copytree(EXAMPLE, directory)

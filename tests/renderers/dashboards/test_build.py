@@ -71,6 +71,7 @@ def test_older_runs_than_the_limit_are_not_listed() -> None:
     assert (days_of(found), found.older) == (["2026-01-04"], runs[:3])
 
 
+@pytest.mark.full
 @given(days=st.lists(DAYS, max_size=30), limit=st.integers(1, 40))
 def test_runs_stand_in_the_order_of_time_and_none_is_lost(days: list[str], limit: int) -> None:
     found = shown(*(record(day, commit=sha(str(number))) for number, day in enumerate(days)), limit=limit)

@@ -66,6 +66,7 @@ def test_ticks_lie_on_the_axis_in_order_and_no_two_read_alike(
     assert all(text.endswith("%") is (unit is Unit.SHARE) for _, text in ticks)
 
 
+@pytest.mark.full
 @given(st.floats(0, 30_000), st.integers(1, 4_000), st.sampled_from([(3, 280), (9, 830)]))
 def test_days_and_months_lie_on_the_axis_in_order_and_have_room(
     start: float, length: int, size: tuple[int, int]
@@ -105,6 +106,7 @@ def test_a_scale_maps_ends_to_ends_and_nothing_beyond(low: float, length: float,
     assert axis.at(middle) == pytest.approx(160, abs=0.1)
 
 
+@pytest.mark.full
 @given(st.lists(st.floats(-2, 2), min_size=1), st.sampled_from(Unit))
 @example([1.0], Unit.SHARE)
 @example([1.5], Unit.SHARE)

@@ -256,6 +256,7 @@ OURS = set(
 )
 
 
+@pytest.mark.full
 @given(TEXT, TEXT)
 def test_text_of_the_inputs_is_text_wherever_it_stands(one: str, other: str) -> None:
     move: Movement = replace(MOVE, query_id=one, question=other)
