@@ -68,6 +68,11 @@ def asked(total: int, *, missing: int = 0, new: int = 0) -> Queries:
     )
 
 
+def in_doubt(kind: ReasonKind, at_worst: float) -> Reason:
+    """Of a limit that holds, and does not with the worst for nine values that are missing."""
+    return Reason(kind, ruling=Ruling.INCONCLUSIVE, count=9, at_worst=at_worst)
+
+
 def report(*gates: GateResult, **more: Any) -> Report:
     return concluded(report_from(verdict=PASS, summary="", gates=list(gates), provenance=RUN, **more))
 
@@ -234,6 +239,19 @@ EMPTY_TAGS = {"lang:th": (25, 25), "lang:de": (20, 20), "topic:visa": (23, 23)}
             report(gate(FAIL, before=0.9, now=0.88, ci=(-0.0303, 0.0003))), "gate_fails", FAIL,
             "Do not merge: recall@5 is not proven safe: a loss of 3.03 points is not excluded, 3.00 allowed.",
             id="a bound that rounds to the limit, where safety is asked for",
+        ),
+        pytest.param(
+            report(gate(WARN, now=0.89, reasons=[in_doubt(ReasonKind.REGRESSION, -0.04)])), "gate_warns", WARN,
+            "May be merged, with a warning: recall@5 holds only without its missing values (−1.0 point, 3.0 allowed); "
+            "with 9 missing values at their worst the change is −4.0 points.",
+            id="a drop that missing values leave open",
+        ),
+        pytest.param(
+            report(gate(WARN, floor=0.89, drop=None, reasons=[in_doubt(ReasonKind.THRESHOLD, 0.88)])),
+            "gate_warns", WARN,
+            "May be merged, with a warning: recall@5 is 90.0%, and holds the floor of 89.0% only without its missing "
+            "values; with 9 missing values at their worst it is 88.0%.",
+            id="a floor that missing values leave open",
         ),
         pytest.param(
             report(LOST, empties=Empties(empty=92, total=100)), "empty", FAIL,

@@ -100,6 +100,9 @@ def _drop(topic: Topic) -> str:
     unproven = numbers.harm <= abs(numbers.limit) + TOLERANCE
     decimals = numbers.decimals_beside(bound) if unproven and bound is not None else numbers.decimals
     allowed = f"{numbers.number(numbers.limit, decimals)} allowed" if numbers.limit else "none allowed"
+    if unproven and topic.conclusion.at_worst is not None:
+        change = delta_points_text(numbers.change, numbers.unit, numbers.decimals)
+        return f"{numbers.metric}{topic.in_part} holds only without its missing values ({change}, {allowed})"
     if unproven:
         loss = "any loss" if bound is None else f"a {numbers.loss_word} of {numbers.size(bound, decimals)}"
         return f"{numbers.metric}{topic.in_part} is not proven safe: {loss} is not excluded, {allowed}"
@@ -113,6 +116,8 @@ def _floor(topic: Topic) -> str:
     decimals = numbers.decimals_beside(bound) if unproven and bound is not None else numbers.decimals
     limit = f"the {limit_word(numbers.direction)} of {numbers.value(numbers.limit, decimals)}"
     value = f"{numbers.metric}{topic.in_part} is {numbers.value(numbers.now, decimals)}"
+    if unproven and topic.conclusion.at_worst is not None:
+        return f"{value}, and holds {limit} only without its missing values"
     if unproven:
         in_doubt = f"{value}, not proven to hold {limit}"
         return in_doubt if bound is None else f"{in_doubt}; {numbers.value(bound, decimals)} is not excluded"
