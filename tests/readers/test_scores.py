@@ -50,6 +50,7 @@ READ = {"q0": ({"f": 0.5, "g": None}, "gpt"), "1": ({"f": 1.0, "g": 2.5}, None)}
     "content",
     [
         pytest.param("qid,f,g,judge,note\nq0,0.5,,gpt,fine\n1,1,2.5,,7\n", id="CSV"),
+        pytest.param("question_id, f, g, judge, note\nq0,0.5,,gpt,fine\n1,1,2.5,,7\n", id="blanks in the header"),
         pytest.param("QID\tnote\tf\tg\tjudge\nq0\tfine\t.5\tNaN\tgpt\n1\t7\t1.0\t2.5\t\n", id="TSV"),
         pytest.param("".join(json.dumps(row) + "\n" for row in ROWS), id="JSONL"),
         pytest.param(json.dumps(ROWS), id="JSON"),
@@ -78,6 +79,8 @@ def test_scores_from_parquet() -> None:
             "qid,f\nq,1\nq,1\n,2\n",
             ["s:3: query 'q' stands twice; keep one row of it", "s:4: the query: expected an id, found ''"],
         ),
+        ("qid,note\nq,fine\n", ["s: has no column of numbers beside its questions, or no row"]),
+        ("qid,f\n", ["s: has no column of numbers beside its questions, or no row"]),
         (
             "name,f\nq,1\n",
             ["s:2: no usual name for the query (found: 'name', 'f'); call its column query_id"],

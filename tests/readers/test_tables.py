@@ -62,6 +62,8 @@ def test_headers(query: str, doc: str, separator: str) -> None:
         pytest.param("qid,docno,rank,score\nq,a,0,2\nq,b,1,2\nq,c,2,1\n", ["a", "b", "c"], id="ranks from 0, and ties"),
         pytest.param("qid,docid,docno,score\nq,17,a,1\nq,18,b,2\n", ["b", "a"], id="PyTerrier: docno before docid"),
         pytest.param(",qid,docid,score\n0,q,a,1\n1,q,b,2\n", ["b", "a"], id="pandas' index"),
+        pytest.param("question_id,doc_id,score\nq,a,1\nq,b,2\n", ["b", "a"], id="question_id"),
+        pytest.param("user_input,doc_id,score\nq,a,1\nq,b,2\n", ["b", "a"], id="a question as Ragas calls it"),
         pytest.param("score,docid,qid\n1,a,q\n2,b,q\n", ["b", "a"], id="columns in another order"),
         pytest.param("qid,docid,score\r\nq,a,1\r\n\r\nq,b,2\r\n", ["b", "a"], id="CRLF and a blank line"),
         pytest.param("\ufeffqid,docid,score\nq,a,1\n", ["a"], id="byte order mark"),

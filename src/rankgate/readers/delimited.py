@@ -14,7 +14,7 @@ from rankgate.readers.recognition import SEP, plain, separator_of
 from rankgate.readers.source import Source, utf8_message
 
 BEIR_COLUMNS = ("query-id", "corpus-id", "score")
-RAGAS_NAMES = ("user_input", "retrieved_contexts", "reference_contexts", "retrieved_context_ids")
+RAGAS_NAMES = ("retrieved_contexts", "reference_contexts", "retrieved_context_ids", "reference_context_ids")
 RAGAS_CSV = (
     "lists as Python shows them, as Ragas' to_csv writes them, cannot be read back; write JSONL instead, with "
     'to_jsonl(path) or to_pandas().to_json(path, orient="records", lines=True)'

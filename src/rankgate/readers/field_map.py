@@ -59,7 +59,7 @@ class FieldMap(msgspec.Struct, frozen=True, kw_only=True):
 
 # What people call columns and keys, without case and signs, the likelier first; two of one set are ambiguous.
 TEXT = {"query", "querytext", "question", "searchterm", "searchquery", "userinput"}
-QUERY = ({"queryid", "qid", "topicid", "topic"}, TEXT)  # a query goes by its text where it has no id
+QUERY = ({"queryid", "questionid", "qid", "topicid", "topic"}, TEXT)  # a query goes by its text where it has no id
 DOC = ({"chunkid"}, {"docno"}, {"docid", "documentid", "corpusid", "passageid", "productid", "pid", "id"})
 CUT = {"k", "topk", "atk", "cutoff", "topn"}  # for which one list of several is
 SYSTEM = (

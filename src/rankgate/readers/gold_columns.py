@@ -34,7 +34,6 @@ LISTS = (
 _SURELY_DOCUMENTS: Sets = (*DOC[:-1], DOC[-1] - {"id"}, _RELEVANT | _RELEVANT_IDS, {*_KINDS})
 DOCUMENT: Sets = (*_SURELY_DOCUMENTS, {"id"}, {"url", "uri", "file", "filename", "path", "source"})
 QUESTION: Sets = (TEXT, {"questiontext", "userquestion", "userquery", "utterance", "prompt"})
-_IDS = QUERY[0] | {"questionid"}
 ANSWERS: Sets = (
     {"answer", "answers", "expectedanswer", "response", "reply", "groundtruth", "reference"},
 )  # no documents
@@ -59,7 +58,7 @@ def roles_of(names: Sequence[str]) -> dict[str, list[str]]:
     if has_ids and (named(({"relevant"},), items) or not named(LISTS[:1], items)):
         items = []  # `doc_id,documents,relevant` has ids, what may be texts, and what rates them
     gain = [name for name in gain if name not in items]
-    ids = _IDS - {"topic"} if text else _IDS
+    ids = QUERY[0] - {"topic"} if text else QUERY[0]
     row_id = {"id"} if items or has_ids else set[str]()
     query = named((ids, row_id, *QUESTION), names)
     return {"query_id": query, "question": text, "items": items, "chunk_id": document, "gain": gain}

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from rankgate.errors import Problem, shown
+from rankgate.errors import Problem, bad_input, shown
 from rankgate.model.values import Details, Ranking
 from rankgate.model.wording import count_text
 from rankgate.readers.base import ProblemLog, Run, finite_number, id_of
@@ -35,7 +35,8 @@ def read_scores(path: str, wanted: Collection[str] = ()) -> dict[str, QueryScore
     texts: set[str] = set()  # columns that have something else than numbers
     key = ""
     with open_source(path) as source, records_of(source, log) as records:
-        for location, record in objects_in(records, "an object with the query and its scores", log):
+        for location, row in objects_in(records, "an object with the query and its scores", log):
+            record = {name.strip(): cell for name, cell in row.items()}
             key = key or usual_names([*record], {"query_id": (*QUERY, {"id"})}, "scores", location)["query_id"]
             try:
                 query_id = id_of(record.get(key), "the query", some=True)
@@ -57,6 +58,8 @@ def read_scores(path: str, wanted: Collection[str] = ()) -> dict[str, QueryScore
     for query_id, row in rows.items():
         numbers = {name: number for name, number in row.items() if name not in texts}
         scores[query_id] = QueryScores(numbers, row["judge"] or None)
+    if not any(each.numbers for each in scores.values()):
+        raise bad_input("has no column of numbers beside its questions, or no row", file=shown_path(path))
     return scores
 
 
