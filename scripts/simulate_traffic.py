@@ -84,7 +84,7 @@ def population(known: Sequence[Judged], cell: Cell, sample: int, source: random.
     for name, (count, each) in asked.items():
         question = TrafficQuestion(query_id=name, question=name, count=count)
         pairs.append(TrafficPair(question=question, before=each.before, now=each.now, changed=True))
-    return asked, TrafficLists(k=K, by_order=False, named=len(pairs), pairs=tuple(pairs))
+    return asked, TrafficLists(k=K, named=len(pairs), pairs=tuple(pairs))
 
 
 def filled(text: str, asked: Asked, cell: Cell, source: random.Random) -> FilledSheet:

@@ -12,9 +12,8 @@ from tests.gates.deciding import decide
 from tests.gates.test_decide import gate
 
 from rankgate.criteria import Gate
-from rankgate.criteria.queries import refuse_unknown_must_pass
 from rankgate.errors import RankgateError
-from rankgate.gates.segments import with_hard_checks
+from rankgate.gates.segments import refuse_unknown_must_pass, with_hard_checks
 from rankgate.metrics.names import parse_metric
 from rankgate.model.gate_result import GateResult
 from rankgate.model.reasons import sentences

@@ -34,7 +34,7 @@ def pair(number: int, *, changed: bool, count: float = 1.0) -> TrafficPair:
 
 def lists(changed: int, asked: int = 400) -> TrafficLists:
     pairs = tuple(pair(number, changed=number < changed) for number in range(asked))
-    return TrafficLists(k=2, by_order=False, named=asked, pairs=pairs)
+    return TrafficLists(k=2, named=asked, pairs=pairs)
 
 
 def labels(some: TrafficLists, n: int, *, losing: int, blank: int = 0, who: str = "ana") -> list[TrafficLabel]:
@@ -136,6 +136,6 @@ def test_a_gate_that_only_warns() -> None:
 
 
 def test_without_an_accepted_list_it_warns() -> None:
-    result = decide_traffic(gate_of(), TrafficLists(k=2, by_order=False, named=5, pairs=()), [], [])
+    result = decide_traffic(gate_of(), TrafficLists(k=2, named=5, pairs=()), [], [])
     assert (result.verdict, result.evidence.evidence_state) == (Verdict.WARN, EvidenceState.NO_BASELINE)
     assert sentences(result) == ["no baseline: precision@2 over traffic compares with it"]

@@ -305,9 +305,6 @@ def _with_answers(
     """The rankings of a run once more, its answers with the texts and the verdicts that are stored with them.
 
     Of answers that are as they were in the accepted run, `rankgate judge` asked nothing: their verdicts lie in there.
-
-    Raises:
-        RankgateError: verdicts are named and nothing says on what, or a line of them is damaged.
     """
     if verdicts and gold is None:
         raise bad_input(_NOTHING_JUDGED, file=verdicts)

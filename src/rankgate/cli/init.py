@@ -109,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
     to = arguments.to or (CRITERIA if gold else find_criteria())
     before = _text_of(to)
     if gold:
-        earlier = _earlier_inputs(to)
+        earlier = _inputs_in(to)
         gold = _with_map(gold, earlier.gold, fields_of(arguments.map) if arguments.map else None)
         run_file = run_file and _with_map(run_file, earlier.run)
     block = retriever_text(retriever) if retriever else block_in(before)
@@ -174,8 +174,8 @@ def _refuse_misfits(arguments: argparse.Namespace, *, records: bool) -> None:
         raise bad_input("expected a name", key="--judge")
 
 
-def _earlier_inputs(path: str) -> Inputs:
-    """What the criteria that are overwritten name; nothing where there are none that can be read."""
+def _inputs_in(path: str) -> Inputs:
+    """What the criteria name; nothing where there are none that can be read."""
     try:
         return load_criteria(path).inputs if Path(path).is_file() else Inputs()
     except RankgateError:
@@ -381,10 +381,7 @@ def _add_retriever(path: str, before: str, block: str) -> None:
         raise bad_input("is named already; change it there", file=path, line=retriever.line, key="retriever")
     missing = missing_inputs(criteria)
     write_atomic(path, with_inputs(before, missing).rstrip("\n") + "\n" + block)
-    try:
-        after = load_criteria(path).inputs
-    except RankgateError:
-        after = Inputs()
+    after = _inputs_in(path)
     if any(getattr(after, key) is None for key in missing):
         write_atomic(path, before)
         lines = "".join(f"\n  {key}: {name}" for key, name in missing.items())

@@ -43,7 +43,7 @@ def compared_lists(
     """What both runs return among the first k for each question that the accepted run has, by its text.
 
     The accepted run decides which questions count, so that a run cannot hide what it changed: where it has no line for
-    one of them, or a line for another text, the list counts as empty.
+    one of them, or a line for another text, the list counts as empty. With `by_order` another order is a change, too.
     """
     new = _documents(questions, now, how)
     old = _documents(questions, baseline, how)
@@ -58,7 +58,7 @@ def compared_lists(
         pairs.append(
             TrafficPair(question=question, before=was, now=documents, changed=absent or not same, absent=absent)
         )
-    return TrafficLists(k=k, by_order=by_order, named=len(questions), pairs=tuple(pairs))
+    return TrafficLists(k=k, named=len(questions), pairs=tuple(pairs))
 
 
 def _documents(

@@ -236,10 +236,6 @@ class Criteria(Part):
         """The gated metrics, each once, in the order of the gates."""
         return list({gate.metric.name: gate.metric for gate in self.gates}.values())
 
-    def compared_with(self, baseline: InputFile | None) -> Self:
-        """The same criteria with another baseline, or with none."""
-        return self.model_copy(update={"inputs": self.inputs.model_copy(update={"baseline": baseline})})
-
     def requiring_no_baseline(self) -> Self:
         """The same for a run that may have nothing to compare with, as the first that is accepted."""
         return self.model_copy(update={"baseline": self.baseline.model_copy(update={"required": False})})

@@ -59,8 +59,7 @@ def refuse_misfits(criteria: Criteria, gold: Gold) -> None:
     """
     if not any(gate.segments or gate.must_pass for gate in criteria.gates):
         return
-    from rankgate.criteria.queries import refuse_unknown_must_pass  # noqa: PLC0415 -- as above
-    from rankgate.gates.segments import refuse_unknown  # noqa: PLC0415
+    from rankgate.gates.segments import refuse_unknown, refuse_unknown_must_pass  # noqa: PLC0415 -- as above
 
     problems: list[Problem] = []
     for refuse in (refuse_unknown, refuse_unknown_must_pass):

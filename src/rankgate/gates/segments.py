@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from rankgate.criteria import Gate, Limits, SegmentRule
-from rankgate.criteria.queries import must_pass_rows
 from rankgate.errors import Problem, RankgateError, did_you_mean, shown
 from rankgate.gates.decide import decide
 from rankgate.gates.measurement import METRIC_UNITS, Units, measure
@@ -241,6 +240,34 @@ def _is_due(metric: Metric, sample: Sample, baseline_value: float | None) -> boo
     of_answer = isinstance(metric, JudgedMetric) and not metric.gold_keys
     blank = match(sample, Ranking(sample.query_id, []), needs=metric.needs)
     return baseline_value is not None or of_answer or metric.absent(blank) is not None
+
+
+def must_pass_rows(gate: Gate, gold: Gold) -> set[int]:
+    """Rows of the queries that a gate's `must_pass` names, by id or by tag."""
+    wanted = set(gate.must_pass)
+    return {
+        row
+        for row, sample in enumerate(gold.samples.values())
+        if wanted and (sample.query_id in wanted or not wanted.isdisjoint(sample.tags))
+    }
+
+
+def refuse_unknown_must_pass(gates: Sequence[Gate], gold: Gold, name: str) -> None:
+    """Refuse what `must_pass` of a gate names and the gold set lacks.
+
+    Raises:
+        RankgateError: every entry that is neither a query nor a tag of the gold.
+    """
+    tags = {tag for sample in gold.samples.values() for tag in sample.tags}
+    known = {*gold.samples, *tags}
+    problems: list[Problem] = []
+    for gate in gates:
+        for entry in gate.must_pass:
+            if entry not in known:
+                text = f"{shown(entry)} is neither a query nor a tag of {gold.name}{did_you_mean(entry, known)}"
+                problems.append(Problem(text, name, gate.line, f"gate {gate.name}: must_pass"))
+    if problems:
+        raise RankgateError(problems)
 
 
 def refuse_unknown(gates: Sequence[Gate], gold: Gold, name: str) -> None:

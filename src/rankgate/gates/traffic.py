@@ -66,7 +66,6 @@ def traffic_of(criteria: Criteria, gold: Gold, runs: TrafficRuns) -> Traffic:
         recorded=len({each.query_id for each in runs.now}),
         asked=len(lists.pairs),
         k=k,
-        by_order=by_order,
         limit=gate.regression_max if gate and bounded else None,
         repeated=repeated(runs.files.questions, gold)[:MOST_REPEATED],
     )

@@ -60,7 +60,6 @@ class Traffic(msgspec.Struct, frozen=True, kw_only=True):
     bound: float = 0.0
     interval: Interval = (None, None)
     k: int = 0
-    by_order: bool = False
     limit: float | None = None
     empty: int = 0
     absent: int = 0

@@ -62,12 +62,10 @@ class TrafficPair(msgspec.Struct, frozen=True, kw_only=True):
 class TrafficLists(msgspec.Struct, frozen=True, kw_only=True):
     """The pairs of all questions of the traffic that the accepted run has, in the order of their file.
 
-    `k` is how many results are compared, `by_order` whether their order counts; `named` is how many questions the file
-    has.
+    `k` is how many results are compared; `named` is how many questions the file has.
     """
 
     k: int
-    by_order: bool
     named: int
     pairs: tuple[TrafficPair, ...]
 
