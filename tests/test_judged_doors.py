@@ -16,6 +16,8 @@ from rankgate.judge.store import read_verdicts
 from rankgate.model.answers import UnjudgedKind
 from rankgate.model.verdicts import Unjudged
 
+pytestmark = pytest.mark.full
+
 __all__ = ["address", "project"]
 
 
@@ -27,7 +29,6 @@ def without_answers(folder: Path, first: int) -> None:
     (folder / "run.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
-@pytest.mark.full
 def test_leaving_the_answers_out_of_lines_does_not_help(project: Project) -> None:
     project.run("run.jsonl", wrong_after(66))
     project.judge("run.jsonl", "base.jsonl")
@@ -39,7 +40,6 @@ def test_leaving_the_answers_out_of_lines_does_not_help(project: Project) -> Non
 
 
 @pytest.mark.parametrize("rule", ["must_pass: [q7]", "max_lost_queries: 0"])
-@pytest.mark.full
 def test_a_question_that_must_pass_is_not_saved_by_staying_unjudged(rule: str, project: Project) -> None:
     project.run("run.jsonl", lambda n: REFUSAL if n == 7 else right(n))
     project.gates(replaced=("threshold: 0.8,", f"threshold: 0.8, {rule},"))
@@ -71,7 +71,6 @@ def _unsupported(verdicts: Any) -> bool:
         pytest.param("split", {"claims": []}, id="asserting nothing"),
     ],
 )
-@pytest.mark.full
 def test_verdicts_that_no_judge_of_ours_gives_are_none(task: str, forged: dict[str, object], project: Project) -> None:
     project.run("run.jsonl", right)
     project.judge("run.jsonl", "base.jsonl")
@@ -87,7 +86,6 @@ def test_verdicts_that_no_judge_of_ours_gives_are_none(task: str, forged: dict[s
     assert (code, gates["faithfulness"]["verdict"]) == (2, "not_judged")
 
 
-@pytest.mark.full
 def test_one_answer_that_stays_unjudged_does_not_hide_a_segment(project: Project) -> None:
     project.run("run.jsonl", lambda n: "It is a gift." if n == 7 else right(n))
     project.gates(replaced=("threshold: 0.8,", "threshold: 0.5, segments: {by: lang, regression_max: 0.005},"))

@@ -22,6 +22,8 @@ from rankgate.judge.calibration import read_calibration
 from rankgate.judge.label_files import add_labels, label_of, read_labels, read_sample
 from rankgate.judge.sample import Item
 
+pytestmark = pytest.mark.full
+
 CRITERIA = """\
 judge: {{endpoint: {address}, model: {model}, structured: json_schema, calibration: {{file: calibration.json}}}}
 inputs: {{gold: gold.jsonl, run: run.jsonl, baseline: base.jsonl}}
@@ -126,7 +128,6 @@ def refused(capsys: Capture, *words: str) -> str:
 
 
 @pytest.mark.usefixtures("server")
-@pytest.mark.full
 def test_a_sheet_is_by_whom_its_name_says(capsys: Capture) -> None:
     """The sheet that was drawn, filled in, says what the file of labels says."""
     expected = calibrated(capsys, "sample.labels.jsonl")
@@ -144,7 +145,6 @@ def test_a_sheet_is_by_whom_its_name_says(capsys: Capture) -> None:
     assert "verdict: expected supported, contradicted, absent or nothing" in refused(capsys, "sample.jsonl", "ana.csv")
 
 
-@pytest.mark.full
 @pytest.mark.usefixtures("server")
 def test_a_calibrated_gate_blocks_a_true_drop(capsys: Capture) -> None:
     out, _ = printed(capsys, "calibrate", "sample.jsonl", "sample.labels.jsonl", "ben.jsonl")
@@ -186,7 +186,6 @@ def truth_of(written: dict[str, Any]) -> list[bool]:
     return [claim.strip(" .\u3002\u0964") in written["topk"][0]["text"] for claim in claims]
 
 
-@pytest.mark.full
 @pytest.mark.usefixtures("server")
 def test_the_file_follows_from_the_labels_alone(capsys: Capture) -> None:
     printed(capsys, "calibrate", "sample.jsonl", "sample.labels.jsonl", "ben.jsonl")
@@ -199,7 +198,6 @@ def test_the_file_follows_from_the_labels_alone(capsys: Capture) -> None:
     assert Path("calibration.json").read_bytes() == before
 
 
-@pytest.mark.full
 def test_another_judge_is_asked_about_the_labelled_claims(server: HashJudge, capsys: Capture) -> None:
     write_criteria(server, "hash-2026-02-02")
     assert "of those to draw from; `rankgate judge --metric faithfulness --metric answered_rate`" in refused(capsys)
@@ -226,7 +224,6 @@ def test_another_judge_is_asked_about_the_labelled_claims(server: HashJudge, cap
     assert found["metrics"]["faithfulness"]["sensitivity"]["value"] == pytest.approx(0.95, abs=0.04)
 
 
-@pytest.mark.full
 def test_a_useless_judge_only_warns(server: HashJudge, capsys: Capture) -> None:
     server.se = server.sp = 0.5
     for name in ("run.verdicts.jsonl", *map(str, Path.cwd().glob("sample.*"))):
@@ -242,7 +239,6 @@ def test_a_useless_judge_only_warns(server: HashJudge, capsys: Capture) -> None:
     assert main(["check"]) == 0
 
 
-@pytest.mark.full
 def test_unfinished_labels_do_not_count(server: HashJudge, capsys: Capture) -> None:
     Path("sample.labels.jsonl").unlink()
     assert "sample.labels.jsonl: is not there; `rankgate judge label` writes it" in refused(capsys)
@@ -298,7 +294,6 @@ gates:
 }
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("newline", ["\n", "\r\n"], ids=["LF", "CRLF"])
 @pytest.mark.parametrize("block", BLOCKS)
 def test_the_calibration_is_named_in_the_criteria_and_nothing_else_changes(
@@ -319,7 +314,6 @@ def test_the_calibration_is_named_in_the_criteria_and_nothing_else_changes(
     assert found.calibration.file == "sub dir/c.json"
 
 
-@pytest.mark.full
 def test_the_calibration_is_named_only_with_write_and_once(server: HashJudge, capsys: Capture) -> None:
     criteria = Path("ship-criteria.yaml")
     before = BLOCKS["a block"].format(address=server.address, model="hash-2026-01-01").encode()
@@ -334,7 +328,6 @@ def test_the_calibration_is_named_only_with_write_and_once(server: HashJudge, ca
     assert criteria.read_bytes() == after, "it names one already"
 
 
-@pytest.mark.full
 @pytest.mark.parametrize(
     "after",
     [
@@ -357,7 +350,6 @@ def test_criteria_that_cannot_be_written_are_left_alone(
     assert read_calibration("c.json") is not None
 
 
-@pytest.mark.full
 @pytest.mark.usefixtures("server")
 def test_options_count_before_and_after_the_name(capsys: Capture) -> None:
     known = ("--verdicts", "run.verdicts.jsonl", "--run", "base.jsonl", "-o", "c.json", "--format", "json")
@@ -373,7 +365,6 @@ def test_options_count_before_and_after_the_name(capsys: Capture) -> None:
     printed(capsys, "-o", "l.jsonl", "label", "s.jsonl", "--by", "ben", "--import", "none.csv", code=2)
 
 
-@pytest.mark.full
 @pytest.mark.usefixtures("server")
 def test_labels_of_one_class(capsys: Capture) -> None:
     for item in read_sample("sample.jsonl"):
@@ -389,7 +380,6 @@ def test_labels_of_one_class(capsys: Capture) -> None:
     assert main(["check"]) == 0
 
 
-@pytest.mark.full
 @pytest.mark.usefixtures("server")
 def test_what_does_not_belong_together(capsys: Capture) -> None:
     other = read_sample("sample.jsonl")[0]
@@ -434,7 +424,6 @@ def test_what_does_not_belong_together(capsys: Capture) -> None:
 
 
 @pytest.mark.usefixtures("server")
-@pytest.mark.full
 def test_hostile_texts_are_shown_harmlessly(capsys: Capture) -> None:
     hostile = "\x1b[2J\u202eevil\x07 ::error::x \u2028"
     write_lines("run.jsonl", [{**line(n), "answer": f"{line(n)['answer']} {hostile} {n}."} for n in range(COUNT)])
@@ -474,7 +463,6 @@ def answers_with_criterion(name: str, rest: int) -> None:
     write_lines(name, lines)
 
 
-@pytest.mark.full
 def test_labels_of_a_criterion_in_words_let_its_gate_block(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:

@@ -15,6 +15,8 @@ from tests.children import start
 import rankgate
 from rankgate.readers.formats import read_run
 
+pytestmark = pytest.mark.full
+
 # Notes each call; the fourth question hangs until there is a file `go`.
 SEARCH = """\
 import asyncio, logging, os, time
@@ -107,7 +109,6 @@ def resume(retriever: str, workers: int) -> tuple[int, str, str]:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
 @pytest.mark.parametrize(("retriever", "workers"), MODES)
-@pytest.mark.full
 def test_a_stopped_recording_says_how_far_it_got(
     project: Path, retriever: str, workers: int, number: signal.Signals
 ) -> None:
@@ -122,7 +123,6 @@ def test_a_stopped_recording_says_how_far_it_got(
 
 
 @pytest.mark.parametrize(("retriever", "workers"), MODES)
-@pytest.mark.full
 def test_after_kill_9_the_same_command_asks_only_what_is_missing(project: Path, retriever: str, workers: int) -> None:
     code, _, _ = stop(begin(retriever, workers), signal.SIGKILL, workers)
     assert code == -signal.SIGKILL

@@ -27,6 +27,8 @@ from tests.judge.hash_judge import KEY, HashJudge
 
 from rankgate.judge.store import read_verdicts
 
+pytestmark = pytest.mark.full
+
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and limits as POSIX has them")
 
 ANSWERS, CALLS = 5, 10
@@ -193,13 +195,11 @@ def project(folder: Path, address: str) -> None:
     (folder / "ship-criteria.yaml").write_text(CRITERIA.format(address=address))
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_a_forked_process_that_is_killed(place: Place, driver: Driver, tmp_path: Path) -> None:
     killed(place, driver, tmp_path, driver)
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("place", OF_THEIR_OWN, ids=str)
 def test_a_process_that_is_killed(place: Place, driver: Driver, tmp_path: Path) -> None:
     killed(place, Single(), tmp_path, driver)
