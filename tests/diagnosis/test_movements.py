@@ -13,7 +13,7 @@ from tests.renderers.reports import RECALL
 
 from rankgate.criteria import Gate
 from rankgate.diagnosis.losers import leading_metric, losers
-from rankgate.diagnosis.movements import MAX_LISTED, most_telling, movements
+from rankgate.diagnosis.movements import MAX_LISTED, movements, movements_to_list
 from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score
@@ -165,7 +165,7 @@ def test_a_long_list_has_some_of_every_kind() -> None:
     lost = [Expected(id="d", gain=1.0, before=1, after=None)]
     gone = [replace(move, documents=lost) for move in listed(20, 0)]
     empty = [replace(move, query_id=f"empty {move.query_id}", no_result=True) for move in gone]
-    found = most_telling([*empty, *gone], most=6)
+    found = movements_to_list([*empty, *gone], most=6)
     assert [each.no_result for each in found] == [True] * 3 + [False] * 3
 
 
@@ -278,7 +278,7 @@ def listed(losses: int, gains: int) -> list[Movement]:
 def test_a_long_list_keeps_the_worst_losses_and_the_best_gains(
     losses: int, gains: int, kept_losses: int, kept_gains: int
 ) -> None:
-    found = [each.query_id for each in most_telling(listed(losses, gains), most=8)]
+    found = [each.query_id for each in movements_to_list(listed(losses, gains), most=8)]
     last = losses + gains - 1
     assert found == [
         *(f"loss {number}" for number in range(kept_losses)),
@@ -288,7 +288,7 @@ def test_a_long_list_keeps_the_worst_losses_and_the_best_gains(
 
 def test_a_report_lists_fifty() -> None:
     assert MAX_LISTED == 50
-    assert len(most_telling(listed(100, 100))) == 50
+    assert len(movements_to_list(listed(100, 100))) == 50
 
 
 def test_questions_got_worse_by_the_metrics_that_compare_alone() -> None:

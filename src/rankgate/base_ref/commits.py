@@ -66,11 +66,7 @@ def read_commits(inputs: Inputs, trees: Trees, *, accepted: bool) -> Commits:
 
 
 def base_questions(inputs: Inputs, ref: str) -> tuple[Gold | None, Sequence[TrafficQuestion]]:
-    """The gold set by which a base judges, and its traffic, for `record`; None where it has no criteria.
-
-    Raises:
-        RankgateError: git cannot read the base; or its criteria or its gold set cannot be read.
-    """
+    """The gold set by which a base judges, and its traffic, for `record`; None where it has no criteria."""
     with trees_at(ref) as trees:
         criteria = base_criteria(inputs, trees)
         if criteria is None:

@@ -105,11 +105,7 @@ def pack_run(
     depth: int = DEFAULT_DEPTH,
     gold: Collection[str] = (),
 ) -> Packed:
-    """The same of an opened run and the traffic's rankings: quickly, or carefully where a line is out of order.
-
-    Raises:
-        RankgateError: the run is malformed or has no query.
-    """
+    """The same of an opened run and the traffic's rankings: quickly, or carefully where a line is out of order."""
     if run.quick is not None and run.quick.by_line:
         with suppress(ValueError, RecursionError, RankgateError), run.quick.opened() as reading:
             if reading is not None:

@@ -55,9 +55,6 @@ def read_labels(path: str, log: ProblemLog) -> Labelled:
 
     Further keys and columns are the labellers' own. Of CSV, the delimiter may be a comma, a semicolon or a tab,
     whichever the spreadsheet saved. Pairs with a problem are left out.
-
-    Raises:
-        RankgateError: unreadable, neither form, or too many problems.
     """
     labels: list[Label] = []
     blank = 0

@@ -56,9 +56,6 @@ def sheet_rows(source: Source, log: ProblemLog, needed: Sequence[str], wanted: s
 
     Columns may stand in any order, and be more than the header must name once each. The delimiter may be a comma, a
     semicolon or a tab, whichever the spreadsheet saved. `wanted` says what the file should be where it is not.
-
-    Raises:
-        RankgateError: the header lacks a column that is needed.
     """
     text = source.text()
     delimiter, names = _header(text, source.name, needed, wanted)
@@ -89,11 +86,7 @@ def is_jsonl(source: Source) -> bool:
 def rows_of(
     source: Source, log: ProblemLog, needed: Sequence[str], wanted: str
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows of a table, JSONL or CSV, each with its line; cells of CSV are the texts that `defused` was given.
-
-    Raises:
-        RankgateError: the header of CSV lacks a column that is needed.
-    """
+    """The rows of a table, JSONL or CSV, each with its line; cells of CSV are the texts that `defused` was given."""
     if is_jsonl(source):
         yield from _json_rows(source, log)
         return

@@ -102,9 +102,6 @@ def read_sheet(path: str, log: ProblemLog, pairs: Iterable[TrafficPair] = ()) ->
 
     A row without a word in `relevant` is only counted. An id that a spreadsheet has changed is taken from these pairs,
     where they have the row, and else a problem.
-
-    Raises:
-        RankgateError: unreadable, neither form, or too many problems.
     """
     rows: dict[str, tuple[str, str]] = {}
     for pair in pairs:

@@ -242,11 +242,7 @@ class Criteria(Part):
 
 
 def load_criteria(path: str, *, at: str | None = None) -> Criteria:
-    """Read and check ship criteria, whose inputs are relative to `at` where they are a copy of that file.
-
-    Raises:
-        RankgateError: every problem of the file, with line and key path.
-    """
+    """Read and check ship criteria, whose inputs are relative to `at` where they are a copy of that file."""
     with open_source(path) as source:
         name = source.name
         document = load_yaml(source.text(MAX_BYTES, "ship criteria are not that long; is this another file?"), name)
@@ -254,11 +250,7 @@ def load_criteria(path: str, *, at: str | None = None) -> Criteria:
 
 
 def criteria_in(text: str, path: str) -> Criteria:
-    """The criteria that a text holds, as if it stood in the file at `path`.
-
-    Raises:
-        RankgateError: every problem, with line and key path.
-    """
+    """The criteria that a text holds, as if it stood in the file at `path`."""
     return _checked(load_yaml(text.removeprefix("\ufeff"), path), path, path)
 
 

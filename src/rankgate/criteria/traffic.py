@@ -37,9 +37,6 @@ def traffic_files(criteria: Criteria, *, may_lack: bool = False) -> TrafficFiles
     """What the criteria name, read; None where they name no traffic.
 
     So it is where the file of the questions `may_lack` and does: a job that judges forks may not have what users ask.
-
-    Raises:
-        RankgateError: a file is malformed, or that of the questions is not there.
     """
     path, labels = criteria.inputs.traffic, criteria.inputs.traffic_labels
     if path is None or (may_lack and not Path(path).is_file()):

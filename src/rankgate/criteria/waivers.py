@@ -90,11 +90,7 @@ class Waivers(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load_waivers(path: str, gates: Iterable[Gate] = (), *, name: str | None = None) -> Waivers:
-    """Read and check waivers of `gates`; messages call the file by its path, or by `name`.
-
-    Raises:
-        RankgateError: every problem of the file, with line and key path.
-    """
+    """Read and check waivers of `gates`; messages call the file by its path, or by `name`."""
     with open_source(path) as source:
         text = source.text(MAX_BYTES, "waivers are not that long; is this another file?")
         return parse_waivers(text, name or source.name, gates)

@@ -95,7 +95,7 @@ class LexicalIndex:
         ranks = {row: rank for rank, row in enumerate(order, start=1)}
         expected = tuple(self._placed(document, ranks, k, depth) for document in question.expected)
         first = tuple(LexicalHit(self._ids[row][0], scores[row], self._ids[row][1]) for row in order[:depth])
-        return Lexical(first=first, expected=expected, suggests=_most_telling(question, expected))
+        return Lexical(first=first, expected=expected, suggests=_best_suggestion(question, expected))
 
     def _scores(self, question: str) -> dict[int, float]:
         """The documents that share a word with the question, by their place."""
@@ -114,7 +114,7 @@ class LexicalIndex:
         return LexicalExpected(id=document.id, rank=rank, shown=within, suggests=suggests)
 
 
-def _most_telling(question: Question, expected: Sequence[LexicalExpected]) -> Suggestion:
+def _best_suggestion(question: Question, expected: Sequence[LexicalExpected]) -> Suggestion:
     if not expected:
         return "nothing_relevant"
     suggestions = {each.suggests for each in expected}

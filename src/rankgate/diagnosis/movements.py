@@ -72,7 +72,7 @@ def movements(
     return [movement for _, movement in sorted(ranked, key=lambda entry: entry[0])]
 
 
-def most_telling(moved: Sequence[Movement], most: int = MAX_LISTED) -> list[Movement]:
+def movements_to_list(moved: Sequence[Movement], most: int = MAX_LISTED) -> list[Movement]:
     """Losses of every kind and the best gains of a long list; losses have at least three of four places."""
     losses = [movement for movement in moved if movement.worse]
     gains = [movement for movement in moved if not movement.worse][::-1]

@@ -168,10 +168,6 @@ def context_of(environment: Mapping[str, str]) -> Context:
     Of `pull_request`, `pull_request_target`, `merge_group` and `workflow_run` the payload is read; of any other event
     the variables say enough. The pull requests that a `workflow_run` payload lists are not looked at: for forks the
     list is empty.
-
-    Raises:
-        RankgateError: a variable is missing or is not what Actions sets; the payload cannot be read or is not one of
-            this event.
     """
     event = _required(environment, "GITHUB_EVENT_NAME", r"[a-z_]{1,100}", "the name of an event")
     common = Context(

@@ -9,7 +9,7 @@ from rankgate.criteria.inputs import Inputs
 from rankgate.diagnosis.causes import STALE
 from rankgate.diagnosis.differences import gold_differences, run_differences
 from rankgate.diagnosis.gold_changes import gold_changes
-from rankgate.diagnosis.movements import most_telling, with_displacers
+from rankgate.diagnosis.movements import movements_to_list, with_displacers
 from rankgate.gates.evaluation import Case, Evaluation
 from rankgate.gates.given_up import ScoredAnchor, given_up, in_steps, noted
 from rankgate.gates.lost_parts import unnamed_losses
@@ -55,7 +55,7 @@ def facts_of(
     lineage, age = baseline.run.lineage, case.criteria.baseline.max_age
     adding = given_up(case.criteria.gates, evaluation.scores, anchor, results) if anchor else []
     lists = (None, None) if case.inputs.verdict_alone else changes.lists.plain
-    listed = most_telling(changes.moved)
+    listed = movements_to_list(changes.moved)
     return BaselineFacts(
         stale=[_STALE for finding in changes.findings if finding.rule == STALE],
         lost_parts=_lost_parts(case, evaluation, results, baseline.scores),

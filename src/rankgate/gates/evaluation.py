@@ -74,11 +74,7 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def evaluate(case: Case, progress: ReadProgress | None = None) -> Evaluation:
-    """Score the run, the baseline, which is a run too, and the anchor: today, by one gold set, on one code path.
-
-    Raises:
-        RankgateError: what is named cannot be read, or does not fit together.
-    """
+    """Score the run, the baseline, which is a run too, and the anchor: today, by one gold set, on one code path."""
     inputs, criteria, gold = case.inputs, case.criteria, case.gold
     refuse_misfits(criteria, gold)
     plan = plan_with(criteria.plan(), inputs)

@@ -55,9 +55,6 @@ def people_of(
     """What people found of the judge, by judged metric; where none gave a verdict, of any that the criteria may mean.
 
     `judges` are the ids of all whose verdicts are there.
-
-    Raises:
-        RankgateError: the calibration is damaged.
     """
     block = criteria.judge
     if block is None:

@@ -69,22 +69,22 @@ def doubt_unjudged(case: Case, evaluation: Evaluation, results: list[GateResult]
     ends = {metric.name: _ends(gold, plan, metric, lists, shares) for metric in doubted}
     relevant = _results_with(case, evaluation, {name: each.columns for name, each in ends.items()})
     numbers = {name: each.numbers for name, each in ends.items()}
-    strict = lenient = relevant
+    if_wrong = if_right = relevant
     labelled = _with_labels(gold)
     if labelled is not None:
         labelled_shares = [_judged(labelled, plan, run) for run in evaluation.runs]
-        strict_columns: dict[str, Columns] = {}
-        lenient_columns: dict[str, Columns] = {}
+        wrong_columns: dict[str, Columns] = {}
+        right_columns: dict[str, Columns] = {}
         for metric in doubted:
             alone = replace(plan, metrics=[metric], keep_matched=False)
-            strict_columns[metric.name] = [score(labelled, each.values(), alone).values[metric.name] for each in lists]
-            lenient_columns[metric.name] = _ends(labelled, plan, metric, lists, labelled_shares).columns
+            wrong_columns[metric.name] = [score(labelled, each.values(), alone).values[metric.name] for each in lists]
+            right_columns[metric.name] = _ends(labelled, plan, metric, lists, labelled_shares).columns
             numbers[metric.name]["labelled"] = labelled_shares[0][metric.name]
-        strict = _results_with(case, evaluation, strict_columns)
-        lenient = _results_with(case, evaluation, lenient_columns)
+        if_wrong = _results_with(case, evaluation, wrong_columns)
+        if_right = _results_with(case, evaluation, right_columns)
     return [
         _unless(each, other, low, high, numbers[each.metric]) if each.metric in ends else each
-        for each, other, low, high in zip(results, relevant, strict, lenient, strict=True)
+        for each, other, low, high in zip(results, relevant, if_wrong, if_right, strict=True)
     ]
 
 
@@ -179,17 +179,17 @@ def _ends(
 
 
 def _unless(
-    result: GateResult, other: GateResult, strict: GateResult, lenient: GateResult, ends: Mapping[str, float]
+    result: GateResult, other: GateResult, if_wrong: GateResult, if_right: GateResult, ends: Mapping[str, float]
 ) -> GateResult:
     """The result with both ends, in doubt where the other end turns what is proven.
 
-    `strict` and `lenient` are both ends with a judge's labels, which count where `ends` has `labelled`, the share that
-    they and people have judged: nothing is in doubt where neither end violates a limit.
+    `if_wrong` and `if_right` are both ends with a judge's labels, which count where `ends` has `labelled`, the share
+    that they and people have judged: nothing is in doubt where neither end violates a limit.
     """
     unjudged = {**ends, "relevant": other.change.delta or 0.0}
     labelled = "labelled" in ends
     if labelled:
-        unjudged |= {"labels_wrong": strict.change.delta or 0.0, "labels_relevant": lenient.change.delta or 0.0}
+        unjudged |= {"labels_wrong": if_wrong.change.delta or 0.0, "labels_relevant": if_right.change.delta or 0.0}
     evidence = replace(result.evidence, unjudged=unjudged)
     decision = result.decision
     shown = replace(result, evidence=evidence)
@@ -197,15 +197,15 @@ def _unless(
     if result.limits.evidence is not Evidence.PROVEN_HARM or not turned:
         return shown
     unjudged_reason = Reason(ReasonKind.UNJUDGED)
-    if labelled and strict.decision.violation is lenient.decision.violation is None:
-        doubtful = strict if strict.verdict is not Verdict.PASS else lenient
+    if labelled and if_wrong.decision.violation is if_right.decision.violation is None:
+        doubtful = if_wrong if if_wrong.verdict is not Verdict.PASS else if_right
         verdict = doubtful.verdict
         reasons = [unjudged_reason]
         doubts = 0
         state = doubtful.evidence.evidence_state
         only_inconclusive = doubtful.evidence.only_inconclusive
     else:
-        judged = ends["labelled" if labelled and lenient.decision.violation is None else "judged"]
+        judged = ends["labelled" if labelled and if_right.decision.violation is None else "judged"]
         hopeless = judged < LEAST_JUDGED * ends["judged_before"] and result.severity == "error"
         verdict = Verdict.NOT_JUDGED if hopeless else Verdict.WARN
         reasons = [unjudged_reason, *decision.reasons]

@@ -76,11 +76,7 @@ class _Probe(Reply):
 
 
 def ask(endpoint: Endpoint, judge: Judge, slot: Slot, inputs: Inputs, spending: Spending) -> Record:
-    """What the judge says of some inputs, with what it cost; `slot` is where that is kept.
-
-    Raises:
-        RankgateError: a prompt of the user does not render.
-    """
+    """What the judge says of some inputs, with what it cost; `slot` is where that is kept."""
     asking = _Asking(endpoint, judge, inputs, spending)
     outcome = asking.verdicts()
     is_failure = isinstance(outcome, Unjudged)

@@ -19,9 +19,6 @@ def judge_of(block: JudgeBlock, mode: Mode, prompts: Mapping[str, str] | None = 
 
     Its id is the SHA-256 of the endpoint, which decides who answers under a name, of the model, the parameters, that
     mode, the prompts, the schemas and `PROTOCOL`. Limits are not part of it.
-
-    Raises:
-        RankgateError: the block's own prompts cannot be used.
     """
     shaping: dict[str, Any] = {
         **block.model_dump(include={"model", "parameters"}),
@@ -44,9 +41,6 @@ def known_judge(block: JudgeBlock, *known: Iterable[Slot]) -> Judge | None:
     """Of the judges that a block may mean, the one with the most of these verdicts; None where none has any.
 
     Where two have as many among the first verdicts, the next decide; the first of equals.
-
-    Raises:
-        RankgateError: the block's own prompts cannot be used.
     """
     counts = [Counter(slot.judge for slot in each) for each in known]
     best = max(judges_of(block), key=lambda judge: [count[judge.id] for count in counts])

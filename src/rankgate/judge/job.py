@@ -106,11 +106,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_answers(run: Run, gold: Gold, wants: frozenset[VerdictKind], depth: int) -> Answers:
-    """The answers of a run that was opened with `runs.NEEDS`, in its order.
-
-    Raises:
-        RankgateError: the run is malformed.
-    """
+    """The answers of a run that was opened with `runs.NEEDS`, in its order."""
     answers: list[Answer] = []
     textless: list[tuple[str, str]] = []
     ignored = unanswered = 0
@@ -151,11 +147,7 @@ def require_answers(answers: Answers) -> None:
 
 
 def plan_job(job: Job, store: Store) -> Planned:
-    """What judging takes.
-
-    Raises:
-        RankgateError: the store or the block's prompts cannot be used.
-    """
+    """What judging takes."""
     known = known_judge(job.block, store.records, job.beside, job.kept)
     judge = known or next(iter(judges_of(job.block)))
     tried = known is not None or job.block.structured != "auto"

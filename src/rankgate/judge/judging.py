@@ -44,11 +44,7 @@ class Progress(NamedTuple):
 
 
 def settle(block: JudgeBlock, endpoint: Endpoint, spending: Spending) -> Judge | Unjudged:
-    """The judge of a block of which no verdict is known: with `structured: auto` the endpoint is tried.
-
-    Raises:
-        RankgateError: the block's prompts cannot be used.
-    """
+    """The judge of a block of which no verdict is known: with `structured: auto` the endpoint is tried."""
     if block.structured != "auto":
         return judge_of(block, block.structured)
     mode = choose_mode(endpoint, block.model, block.parameters, spending)

@@ -70,11 +70,7 @@ def answer_of(sample: Sample, ranking: Ranking, depth: int) -> Answer:
 
 
 def judge_with_verdicts(block: JudgeBlock, *known: Iterable[Slot]) -> Judge:
-    """The judge with the most of these verdicts; the first that a block may mean where none has any.
-
-    Raises:
-        RankgateError: the block's own prompts cannot be used.
-    """
+    """The judge with the most of these verdicts; the first that a block may mean where none has any."""
     return known_judge(block, *known) or next(iter(judges_of(block)))
 
 
@@ -187,11 +183,7 @@ class RunVerdicts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def known_verdicts(inputs: Inputs, criteria: Criteria, accepted: RunSource) -> tuple[dict[Slot, Record], ...]:
-    """The verdicts of the file for the candidate, see `run_verdicts`; and these with what the accepted run keeps.
-
-    Raises:
-        RankgateError: the file or a stored verdict is damaged.
-    """
+    """The verdicts of the file for the candidate, see `run_verdicts`; and these with what the accepted run keeps."""
     path = verdicts_file(None if inputs.untrusted_run else inputs.run or criteria.inputs.run, inputs.verdicts)
     named = read_verdicts(path) if path else {}
     baseline = inputs.baseline or criteria.inputs.baseline
@@ -208,9 +200,6 @@ def run_verdicts(
 
     The verdicts are those of the file that the caller names, or else of the one beside the candidate's run, unless that
     run is untrusted: who wrote its answers may have written these as well. Behind them count those of the accepted run.
-
-    Raises:
-        RankgateError: the file or a stored verdict is damaged, or the criteria's prompts cannot be used.
     """
     block = criteria.judge
     if block is None:

@@ -43,7 +43,7 @@ def whereabouts(document: Expected, *, compared: bool) -> str:
     return "not found" if document.after is None else f"rank {document.after}"
 
 
-def telling(documents: Sequence[Expected], k: int, most: int) -> tuple[list[Expected], list[Expected]]:
+def documents_to_show(documents: Sequence[Expected], k: int, most: int) -> tuple[list[Expected], list[Expected]]:
     """Of a question's relevant documents those to show, at most `most`, and the rest.
 
     Those that left the first k, the deepest fall first, and that entered; if none did, those that moved, else all.

@@ -26,7 +26,7 @@ def differences_line(report: Report, spell: Spell) -> str:
 
 
 def _part(each: Difference, spell: Spell) -> str:
-    before, after = _telling(each.before, each.after)
+    before, after = _where_they_part(each.before, each.after)
     key = "" if each.key is None else spell(one_line(each.key, _LONGEST))
     name = " ".join(filter(None, ("" if each.what == OTHER else each.what, key)))
     return f"{name} {_value(before, spell)} → {_value(after, spell)}"
@@ -38,7 +38,7 @@ def _value(text: str | None, spell: Spell) -> str:
     return text if _NUMBER.fullmatch(text) else spell(shorten(text, _LONGEST))
 
 
-def _telling(before: str | None, after: str | None) -> tuple[str | None, str | None]:
+def _where_they_part(before: str | None, after: str | None) -> tuple[str | None, str | None]:
     """Both as they are shown: of long ones that begin alike only what follows."""
     old = None if before is None else one_line(before)
     new = None if after is None else one_line(after)

@@ -19,7 +19,7 @@ import msgspec
 from rankgate.model.details import TEXTS_OF, Cause, Expected, Question, ReportDetails, columns_of_list
 from rankgate.model.report import Report
 from rankgate.model.values import Unit
-from rankgate.renderers.document_words import CAUSE_WORDS, cause_clause, telling
+from rankgate.renderers.document_words import CAUSE_WORDS, cause_clause, documents_to_show
 from rankgate.renderers.escape import command_line, one_line, plain, shorten, unhidden
 from rankgate.renderers.pages.distribution import metric_of
 from rankgate.renderers.phrases import value_or_dash
@@ -170,7 +170,7 @@ class _Blocks:
         texts = defaultdict[str, int](count().__next__)
         columns: dict[str, list[Any]] = {"expected": [], "relevant": [], "lists": [], "gains": [], "passages": []}
         for question in questions:
-            lead, rest = telling(question.expected, self._details.first(question), MAX_EXPECTED)
+            lead, rest = documents_to_show(question.expected, self._details.first(question), MAX_EXPECTED)
             expected = [*lead, *rest][:MAX_EXPECTED]
             lists = [None if items is None else columns_of_list(items) for items in (question.before, question.now)]
             ids = [None if items is None else items[0] for items in lists]

@@ -10,7 +10,7 @@ from rankgate.model.details import Cause
 from rankgate.model.report import Movement, Report
 from rankgate.model.values import Unit
 from rankgate.model.wording import in_first_text, value_text
-from rankgate.renderers.document_words import CAUSE_WORDS, rank_move, telling
+from rankgate.renderers.document_words import CAUSE_WORDS, documents_to_show, rank_move
 from rankgate.renderers.escape import Text
 from rankgate.renderers.links import page_of
 
@@ -57,7 +57,7 @@ def text_of(question: str | None, query_id: str) -> Text | None:
 def _lost(move: Movement, report: Report) -> Lost:
     unit = unit_of(move.metric, report)
     cause = move.fate
-    shown, folded = telling(move.documents, move.k, MAX_DOCUMENTS)
+    shown, folded = documents_to_show(move.documents, move.k, MAX_DOCUMENTS)
     return Lost(
         id=Text(move.query_id, 80),
         question=text_of(move.question, move.query_id),
