@@ -126,7 +126,7 @@ def test_when_nothing_is_recorded_nothing_is_claimed(capsys: pytest.CaptureFixtu
         pytest.param(["my_app.search:retrieve", "--set", "topk=1"], "'topk' cannot be set", id="the contract's key"),
         pytest.param(["my_app.search:retrieve", "--set", "v7"], "--set: 'v7' is not KEY=VALUE", id="no value"),
         pytest.param(["my_app.search:retrieve", "--gold", "none.jsonl"], "none.jsonl: no such file", id="no gold"),
-        pytest.param(["my_app.search:retrieve", "--workers", "0"], "workers must be at least 1", id="no worker"),
+        pytest.param(["my_app.search:retrieve", "--workers", "0"], "--workers 0: must be at least 1", id="no worker"),
     ],
 )
 def test_a_wrong_word_is_one_error(words: list[str], error: str, capsys: pytest.CaptureFixture[str]) -> None:

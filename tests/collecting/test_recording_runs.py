@@ -303,9 +303,16 @@ def test_a_run_needs_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pat
         rankgate.record(gold_of(), pytest.fail, path)
 
 
-@pytest.mark.parametrize("limits", [{"workers": 0}, {"allow_errors": -1}], ids=str)
-def test_limits_have_ranges(tmp_path: Path, limits: dict[str, Any]) -> None:
-    with pytest.raises(RankgateError, match="workers must be at least 1, allow_errors and retries at least 0"):
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ({"workers": 0}, "workers=0: must be at least 1"),
+        ({"allow_errors": -1}, "allow_errors=-1: must be at least 0"),
+        ({"timeout": 0}, "timeout=0: must be above 0"),
+    ],
+)
+def test_limits_have_ranges(tmp_path: Path, limits: dict[str, Any], message: str) -> None:
+    with pytest.raises(RankgateError, match=message):
         rankgate.record(gold_of(), pytest.fail, tmp_path / "run.jsonl", **limits)
 
 

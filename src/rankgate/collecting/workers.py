@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from rankgate.collecting.retriever import CallError, Retrieve, Service, StopError, failure, is_async
-from rankgate.errors import Problem, bad_input
+from rankgate.errors import Problem, bad_input, option
 from rankgate.readers.results import drained
 
 # How long a stopped recording waits for calls under way; a thread cannot be ended from outside.
@@ -37,10 +37,12 @@ class Calls(msgspec.Struct, frozen=True, kw_only=True):
 
 def refuse_limits(calls: Calls, allow_errors: int) -> None:
     """A RankgateError where a number is out of its range."""
-    timely = calls.timeout is None or 0 < calls.timeout <= TIMEOUT_MAX
-    if calls.workers < 1 or min(allow_errors, calls.retries) < 0 or not timely:
-        what = "workers must be at least 1, allow_errors and retries at least 0, and timeout above 0"
-        raise bad_input(f"{what}, not {calls.workers}, {allow_errors}, {calls.retries} and {calls.timeout}")
+    limits = (("workers", calls.workers, 1), ("allow-errors", allow_errors, 0), ("retries", calls.retries, 0))
+    for name, number, least in limits:
+        if number < least:
+            raise bad_input(f"{option(name, str(number))}: must be at least {least}")
+    if calls.timeout is not None and not 0 < calls.timeout <= TIMEOUT_MAX:
+        raise bad_input(f"{option('timeout', f'{calls.timeout:g}')}: must be above 0, and a number of seconds")
 
 
 class Question(msgspec.Struct, frozen=True):
