@@ -56,6 +56,15 @@ def test_a_comment_begins_the_line() -> None:
     assert gold("301 0 d 1\n 302 0 #e 1\n") == ("qrels", {"301": {"d": 1.0}, "302": {"#e": 1.0}})
 
 
+def test_a_table_with_tabs_and_four_columns_is_none() -> None:
+    assert gold("query\tdocument\ttitle\tlang\nq1\ta\tfoo\ten\n") == ("judgments", {"q1": {"a": 1.0}})
+    refused = refusal("Frage\tDokument\tSprache\tNote\nq1\ta\tde\t2\n")[0]
+    assert "no column is known to be the question (columns: 'Frage', 'Dokument', 'Sprache', 'Note')" in refused
+    assert "--map question=Frage,document=Dokument,rating=Note`" in refused
+    assert "document=Dokument,rating=rating`" in refusal("Frage,Dokument,rating\nq1,a,2\n")[0]
+    assert "the gain 'yes' is not a finite number" in refusal("301\t0\td\tyes\n")[0]
+
+
 @pytest.mark.parametrize("heading", ["rel", "Relevance", "label"])
 def test_header_of_trec_qrels(heading: str) -> None:
     assert refusal(f"qid iter docid {heading}\n301 0 d 1\n") == [

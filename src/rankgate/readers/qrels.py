@@ -70,7 +70,8 @@ def _recognise_qrels(start: Beginning) -> Recognised:
         return "that looks like query, document, gain, iteration, as ir_datasets exports tsv; export with --format trec"
     if finite_number(columns[-1].decode("utf-8", "replace")) is not None:
         return Likeness.YES
-    as_columns = re.search(rb"[:,;]|\A-", start.content) is None
+    has_names = b"\t" in start.content and finite_number(columns[1].decode("utf-8", "replace").lstrip("Q")) is None
+    as_columns = re.search(rb"[:,;]|\A-", start.content) is None and not has_names
     return Likeness.MAYBE if as_columns else Likeness.NO
 
 
