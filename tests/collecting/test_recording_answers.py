@@ -17,7 +17,7 @@ from rankgate.collecting.lines import run_line
 from rankgate.collecting.recorder import RecordingError, record
 from rankgate.model.values import Generated, Gold, RunField, Sample
 from rankgate.readers.formats import read_run
-from rankgate.readers.results import ResultError, drained
+from rankgate.readers.results import ResultError, to_items
 
 GOLD = Gold(
     samples={f"q{n}": Sample(query_id=f"q{n}", gains={"a": 1.0}, question=f"question {n}") for n in (1, 2, 3)},
@@ -49,7 +49,7 @@ WRITTEN = {
 
 
 def line_of(result: Any) -> dict[str, Any]:
-    line: dict[str, Any] = json.loads(run_line("q", drained(result), 12.5, {"system": "hybrid"}).data)
+    line: dict[str, Any] = json.loads(run_line("q", to_items(result), 12.5, {"system": "hybrid"}).data)
     return line
 
 

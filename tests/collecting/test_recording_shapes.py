@@ -34,7 +34,7 @@ from rankgate.collecting.recorder import RecordingError, record
 from rankgate.errors import Problem
 from rankgate.model.values import Details, Gold, RunField, Sample
 from rankgate.readers.formats import read_run
-from rankgate.readers.results import ResultError, drained
+from rankgate.readers.results import ResultError, to_items
 
 
 class Name(StrEnum):
@@ -53,7 +53,7 @@ class Lazy:
 
 
 def line_of(result: Any, **provenance: Any) -> Any:
-    return json.loads(run_line("q", drained(result), 12.3456, provenance).data)
+    return json.loads(run_line("q", to_items(result), 12.3456, provenance).data)
 
 
 A, B = {"rank": 1, "chunk_id": "a"}, {"rank": 2, "chunk_id": "b"}
@@ -276,7 +276,7 @@ ITEMS = st.tuples(st.dictionaries(st.sampled_from(["doc_id", "text", "metadata"]
 )
 def test_every_accepted_result_is_read_back_as_it_was_ranked(result: tuple[list[Any], list[Any]], shape: Any) -> None:
     returned, ids = result
-    line = run_line("q", drained(shape(returned)), 12.5, {"system": "hybrid"})
+    line = run_line("q", to_items(shape(returned)), 12.5, {"system": "hybrid"})
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, "run.jsonl")
         path.write_bytes(line.data)

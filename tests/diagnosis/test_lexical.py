@@ -64,7 +64,7 @@ def test_scores_and_order_are_those_of_the_formula(texts: list[str], asked: str)
     corpus = {f"d{place}": text for place, text in enumerate(texts)}
     if not any(corpus.values()):
         return
-    found = index(**corpus).look(question(asked), 5, 10).first
+    found = index(**corpus).search(question(asked), 5, 10).first
     wanted = oracle(corpus, asked)
     assert {hit.id: hit.score for hit in found} == pytest.approx(wanted)
     scores = [hit.score for hit in found]
@@ -72,7 +72,7 @@ def test_scores_and_order_are_those_of_the_formula(texts: list[str], asked: str)
 
 
 def test_equal_scores_stand_in_the_order_of_the_corpus() -> None:
-    found = index(b="bread", a="bread", c="bread").look(question("bread"), 5, 2).first
+    found = index(b="bread", a="bread", c="bread").search(question("bread"), 5, 2).first
     assert [hit.id for hit in found] == ["b", "a"]
 
 
@@ -98,23 +98,23 @@ CORPUS = {"rye": "rye bread", "nuts": "walnut bread", "far": "bread " + "and mor
     ],
 )
 def test_what_both_suggest(text: str | None, ranks: dict[str, int | None], suggests: Suggestion) -> None:
-    assert index(**CORPUS).look(question(text, **ranks), 3, 2 if ranks == {"far": None} else 10).suggests == suggests
+    assert index(**CORPUS).search(question(text, **ranks), 3, 2 if ranks == {"far": None} else 10).suggests == suggests
 
 
 def test_a_document_is_found_by_any_of_its_chunks() -> None:
     chunks = [Document("p1", "tea", "page"), Document("p2", "rye bread", "page"), Document("x", "bread", "other")]
-    (found,) = LexicalIndex(chunks, "corpus.jsonl").look(question("rye", page=None), 5, 10).expected
+    (found,) = LexicalIndex(chunks, "corpus.jsonl").search(question("rye", page=None), 5, 10).expected
     assert (found.rank, found.shown, found.suggests) == (1, True, "run_misses")
 
 
 def test_what_is_found_says_of_which_document_it_is() -> None:
     chunks = [Document("p1", "rye", "page"), Document("x", "rye bread")]
-    found = LexicalIndex(chunks, "corpus.jsonl").look(question("rye", page=None), 5, 10).first
+    found = LexicalIndex(chunks, "corpus.jsonl").search(question("rye", page=None), 5, 10).first
     assert [(hit.id, hit.doc_id) for hit in found] == [("p1", "page"), ("x", None)]
 
 
 def test_a_rank_below_what_is_shown_is_told() -> None:
-    (found,) = index(**CORPUS).look(question("bread", far=None), 5, 2).expected
+    (found,) = index(**CORPUS).search(question("bread", far=None), 5, 2).expected
     assert (found.rank, found.shown) == (3, False)
 
 

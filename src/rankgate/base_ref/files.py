@@ -18,7 +18,17 @@ from msgspec.structs import replace
 
 from rankgate.baselines import is_remote
 from rankgate.errors import Problem, RankgateError, bad_input, option, shown
-from rankgate.files.git import FOLDER, LINK, SUBMODULE, Entry, GitError, Repository, repository_around, run_git, said
+from rankgate.files.git import (
+    FOLDER,
+    LINK,
+    SUBMODULE,
+    Entry,
+    GitError,
+    Repository,
+    repository_around,
+    run_git,
+    stderr_of,
+)
 from rankgate.model.base_ref import Commit
 from rankgate.readers.formats import split_format
 from rankgate.readers.source import STDIN, shown_path
@@ -234,7 +244,7 @@ class Trees(msgspec.Struct, frozen=True):
             raise bad_input(what, file=shown_path(path))
         self.refuse_link(path)
 
-    def told(self, text: str) -> str:
+    def named(self, text: str) -> str:
         """A text with the copies' names in place of their paths."""
         names = {copy: self.base.name(path) for copy, path in self.base.names.items()}
         names |= self.head.names
@@ -251,7 +261,7 @@ class Trees(msgspec.Struct, frozen=True):
     def problems(self, error: RankgateError) -> list[Problem]:
         """What an error says, with the copies' names."""
         return [
-            replace(problem, message=self.told(problem.message), file=problem.file and self.told(problem.file))
+            replace(problem, message=self.named(problem.message), file=problem.file and self.named(problem.file))
             for problem in error.problems
         ]
 
@@ -323,7 +333,7 @@ def fill_pointer(file: Path, root: str, name: str) -> None:
     with file.open("rb") as written:
         digest = hashlib.file_digest(written, "sha256").hexdigest()
     if fetched.returncode or digest != match[1].decode():
-        raise GitError(f"{name} is kept in Git LFS, which does not give it: {said(fetched)}")
+        raise GitError(f"{name} is kept in Git LFS, which does not give it: {stderr_of(fetched)}")
 
 
 def digest_of(paths: Iterable[Path]) -> str:

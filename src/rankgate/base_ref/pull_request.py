@@ -73,7 +73,7 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
         report = worst_of(by_base, by_head, self._about(by_base, by_head, reports.get("brought")))
         notes = [*label_notes(self.inputs.pull.labels, ACCEPT_CHANGE), *report.remarks.notes]
         report = replace(report, remarks=replace(report.remarks, notes=notes))
-        report = with_other_code(_with_names(report, self.inputs, self.commits, self.trees))
+        report = with_other_code(_named(report, self.inputs, self.commits, self.trees))
         following = [self.trees.typed(word) for word in report.conclusion.next]
         accept = [self.trees.typed(word) for word in report.conclusion.accept]
         report = replace(report, conclusion=replace(report.conclusion, next=following, accept=accept))
@@ -259,15 +259,15 @@ def _brings_values(commits: Commits, trees: Trees) -> bool:
     return any(trees.brought(path) for path in paths)
 
 
-def _with_names(report: Report, inputs: Inputs, commits: Commits, trees: Trees) -> Report:
+def _named(report: Report, inputs: Inputs, commits: Commits, trees: Trees) -> Report:
     """The report with names in place of the copies' paths, what its run says of its code, and the command."""
     gate = commits.head or commits.base
     if gate is not None:
         run = commits.shared.inputs.run if commits.shared else inputs.run
         report = with_code(report, replace(inputs, run=run), gate.criteria)
     old = report.provenance
-    run_source = old.run and replace(old.run, path=trees.told(old.run.path))
-    baseline = old.baseline and replace(old.baseline, path=trees.told(old.baseline.path))
+    run_source = old.run and replace(old.run, path=trees.named(old.run.path))
+    baseline = old.baseline and replace(old.baseline, path=trees.named(old.baseline.path))
     command = [trees.typed(word) for word in old.command]
     if not command:  # nothing was read that could be named
         return replace(report, provenance=replace(old, run=run_source, baseline=baseline))

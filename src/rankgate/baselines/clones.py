@@ -17,7 +17,7 @@ import msgspec
 from rankgate.baselines.records import Record
 from rankgate.errors import on_one_line, redacted_text, shown
 from rankgate.files.environment import JOBS, OURS, TOKENS
-from rankgate.files.git import Answer, GitError, batched, is_ancestor, repository_around, run_git, said
+from rankgate.files.git import Answer, GitError, batched, is_ancestor, repository_around, run_git, stderr_of
 from rankgate.model.base_ref import SHORT_SHA
 
 PREFIX = "git+branch:"
@@ -103,7 +103,7 @@ class Clone(msgspec.Struct, frozen=True, kw_only=True):
         """What git or the server complained of first, on one line, without the steps before it and without a secret."""
         lines = answer.stderr.decode("utf-8", "replace").splitlines()
         blamed = (line for line in lines if re.match(r"(?:remote|fatal|error): *\S", line))
-        return self._clean(re.sub(r"^(?:(?:remote|fatal|error): *)+", "", next(blamed, said(answer))))
+        return self._clean(re.sub(r"^(?:(?:remote|fatal|error): *)+", "", next(blamed, stderr_of(answer))))
 
     def refusal_of(self, pushed: Answer) -> tuple[str, bool]:
         """Why a push with --porcelain was refused, in words of git and the server; and whether the server said no."""

@@ -142,7 +142,7 @@ def _lexical(arguments: argparse.Namespace) -> _Lookup | None:
         return None
     index = LexicalIndex(read_corpus(arguments.bm25), arguments.bm25)
     depth = _depth(arguments)
-    return lambda question, k: index.look(question, k, depth)
+    return lambda question, k: index.search(question, k, depth)
 
 
 def _depth(arguments: argparse.Namespace) -> int:

@@ -18,7 +18,7 @@ import msgspec
 
 from rankgate.collecting.retriever import CallError, Retrieve, Service, StopError, failure, is_async
 from rankgate.errors import Problem, bad_input, option
-from rankgate.readers.results import drained
+from rankgate.readers.results import to_items
 
 # How long a stopped recording waits for calls under way; a thread cannot be ended from outside.
 _GRACE_SECONDS = 0.5
@@ -219,7 +219,7 @@ def _called(retrieve: Retrieve, question: Question) -> Returned | BaseException:
     process = os.getpid()
     argument: Any = question if isinstance(retrieve, Service) else question.text
     try:
-        result = drained(retrieve(argument))
+        result = to_items(retrieve(argument))
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt) and current_thread() is main_thread():
             raise
@@ -236,7 +236,7 @@ async def _awaited(retrieve: Retrieve, question: Question) -> Returned | BaseExc
         result = retrieve(question.text)
         if hasattr(result, "__await__"):
             result = await result
-        result = [item async for item in result] if hasattr(result, "__aiter__") else drained(result)
+        result = [item async for item in result] if hasattr(result, "__aiter__") else to_items(result)
     except GeneratorExit:
         raise
     except BaseException as error:

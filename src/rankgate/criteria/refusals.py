@@ -76,12 +76,12 @@ def _text(error: ErrorDetails) -> str:
     if kind in BOUNDS:
         (bound,) = context.values()
         expected = f"a {'whole ' if isinstance(bound, int) else ''}number {BOUNDS[kind]} {bound:g}"
-    return f"expected {expected}" + ("" if kind.endswith("too_short") else f", found {_found(error['input'])}")
+    return f"expected {expected}" + ("" if kind.endswith("too_short") else f", found {_value_text(error['input'])}")
 
 
 def other_kind(expected: str, value: object) -> PydanticCustomError:
     """The error that a value is of another kind than expected."""
-    return PydanticCustomError(_MEANING, "{text}", {"text": f"expected {expected}, found {_found(value)}"})
+    return PydanticCustomError(_MEANING, "{text}", {"text": f"expected {expected}, found {_value_text(value)}"})
 
 
 def _named(error: ErrorDetails, known: list[str]) -> InitErrorDetails:
@@ -109,7 +109,7 @@ def _within(value: Any) -> Iterator[tuple[str, Any]]:
         yield from ((key, inner), *_within(inner))
 
 
-def _found(value: object) -> str:
+def _value_text(value: object) -> str:
     if isinstance(value, str):
         return f"the text {shown(value)}{_as_number(value)}"
     return str(value).lower() if isinstance(value, bool) else shown(value)

@@ -88,7 +88,7 @@ class LexicalIndex:
         self._index: Any = bm25s.BM25(method="lucene", k1=1.5, b=0.75, dtype="float64")
         self._index.index(texts, show_progress=False)
 
-    def look(self, question: Question, k: int, depth: int) -> Lexical:
+    def search(self, question: Question, k: int, depth: int) -> Lexical:
         """What BM25 finds in its first `depth` results, and what that and the run's first k ranks suggest."""
         scores = self._scores(question.question or "")
         order = sorted(scores, key=lambda row: (-scores[row], row))

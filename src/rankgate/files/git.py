@@ -127,7 +127,7 @@ class Repository(msgspec.Struct, frozen=True):
         """What a command prints; a GitError where its exit code says that it could not."""
         answer = run_git(self.root, *arguments, given=given, to=to)
         if answer.returncode:
-            raise GitError(f"git cannot {task}: {said(answer)}")
+            raise GitError(f"git cannot {task}: {stderr_of(answer)}")
         return answer.stdout
 
     def write(self, blob: str, file: BinaryIO) -> None:
@@ -216,7 +216,7 @@ def repository_around(folder: str, *, asker: str | None = None) -> Repository:
     # Files of a commit can look like a repository of their own, but none is called `.git`.
     if answer.returncode == 0 and os.path.lexists(f"{root}/.git"):
         return Repository(root)
-    why = said(answer)
+    why = stderr_of(answer)
     if "dubious ownership" in why:
         raise GitError(
             f"{asker}: git does not trust this directory, which another user owns; "
@@ -297,7 +297,7 @@ def run_git(
         raise GitError(f"`git {arguments[0]}` did not end within {patience:g} seconds") from error
 
 
-def said(answer: Answer) -> str:
+def stderr_of(answer: Answer) -> str:
     """What git complained of, on one line."""
     lines = answer.stderr.decode("utf-8", "replace").strip().splitlines()
     return lines[0].removeprefix("fatal: ").removeprefix("error: ") if lines else f"exit code {answer.returncode}"

@@ -26,7 +26,7 @@ from rankgate.criteria.inputs import Inputs
 from rankgate.criteria.judge_block import KEY_VARIABLE, JudgeBlock
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.files.environment import CERTIFICATES
-from rankgate.files.git import Repository, repository_around, run_git, said
+from rankgate.files.git import Repository, repository_around, run_git, stderr_of
 from rankgate.forges.base_branch import at_tip, merged
 from rankgate.forges.context import Pull
 from rankgate.forges.runner import stopped
@@ -220,7 +220,7 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
         add = ("worktree", "add", "--no-checkout", "--detach", str(tree), commit)
         added = run_git(repository.root, "-c", f"core.hooksPath={os.devnull}", *add)
         if added.returncode:
-            raise bad_input(f"git cannot make a work tree of {commit[:12]}: {said(added)}")
+            raise bad_input(f"git cannot make a work tree of {commit[:12]}: {stderr_of(added)}")
         try:
             self._write(Tree(repository, Commit(ref=commit, sha=commit), str(tree), most=most), tree)
             yield tree

@@ -21,7 +21,7 @@ from rankgate.readers.judgments import read_judgments
 from rankgate.readers.loose_lines import loose_line, rankings_of
 from rankgate.readers.mapped import read_records
 from rankgate.readers.recognition import LISTS, ORDERS, plain
-from rankgate.readers.results import by_score, described, drained, listed, written_line
+from rankgate.readers.results import by_score, described, listed, to_items, written_line
 from rankgate.readers.run_shapes import loose_shape, to_ranking
 from rankgate.readers.samples import add_sample, judgments, spans_of, to_sample
 from rankgate.readers.tables import usual_map
@@ -103,7 +103,7 @@ def _rows(given: Any, own: Collection[str]) -> list[Mapping[str, Any]] | None:
     if hasattr(given, "columns") or hasattr(given, "column_names"):
         write = next(filter(None, (getattr(given, name, None) for name in _TO_ROWS)), None)
         rows = write() if write else given.astype(object).where(given.notna(), None).to_dict("records")
-        return [drained(row) for row in rows]
+        return [to_items(row) for row in rows]
     samples = given.get("samples") if isinstance(given, Mapping) and len(given) == 1 else given
     if not isinstance(samples, list | tuple) or not samples or not all(isinstance(each, Mapping) for each in samples):
         return None
@@ -145,7 +145,7 @@ def _ranking(query_id: str, entry: Any, needs: frozenset[RunField], how: Matchin
         if isinstance(entry, Mapping) and "topk" not in entry and not LISTS.isdisjoint(entry):
             return to_ranking(loose_line({**entry, "query_id": query_id}, loose_shape(needs)), query_id, needs)
         scored = isinstance(entry, Mapping) and "topk" not in entry
-        result = by_score(entry) if scored else drained(entry)
+        result = by_score(entry) if scored else to_items(entry)
         if how.by is By.TEXT and isinstance(result, list | tuple):
             result = [_with_text(each) for each in result]
         line = written_line(query_id, result)

@@ -15,7 +15,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from rankgate.metrics.texts import folded, standing, stands_in, unescaped
+from rankgate.metrics.texts import folded, stands_in, starts_of, unescaped
 from rankgate.model.scores import MatchedQuery, Placed, Stretch, Unfit
 from rankgate.model.values import TOLERANCE, Item, Span
 
@@ -204,7 +204,7 @@ def _words_of(quote: str, text: str) -> Iterator[Stretch]:
     if words and stands_in(words, body):
         yield 0, len(quote)
         return
-    for at in standing(body, words):
+    for at in starts_of(body, words):
         start = at * len(quote) // len(words)
         end = (at + len(body)) * len(quote) // len(words)
         if start < end:

@@ -80,10 +80,10 @@ def stands_in(words: str, text: str) -> bool:
 
     Where a script does not part words by blanks, or attaches particles to them, any place counts.
     """
-    return next(standing(words, text), None) is not None
+    return next(starts_of(words, text), None) is not None
 
 
-def standing(words: str, text: str) -> Iterator[int]:
+def starts_of(words: str, text: str) -> Iterator[int]:
     """Where these words begin in a text as in `stands_in`, in order; places may overlap."""
     at = text.find(words) if words else -1
     whole = re.compile(_apart(words, re.escape(words)) if at >= 0 else "")
@@ -106,11 +106,11 @@ def places(words: str, text: str, *, borders: bool = True) -> Iterator[tuple[int
     With `borders` not within a longer word, as in `stands_in`, and case does not count either. Found are also words
     that are the same under NFKC and without marks that have no width, where whole signs of the text make them up.
     """
-    stretches = [*_found(_alike(words), _alike(text), borders=borders)]
+    stretches = [*_occurrences(_alike(words), _alike(text), borders=borders)]
     if not (words.isascii() and text.isascii()) and _folded(words) in _folded(text):
         wanted, flat, begins = _flat(words)[0], *_flat(text)
         taken = {at for span in stretches for at in range(*span)}
-        for start, end in _found(wanted, flat, borders=borders):
+        for start, end in _occurrences(wanted, flat, borders=borders):
             first, last = begins[start], begins[end]
             last = first + len(text[first:last].rstrip(_NO_WIDTH))
             parted = (start and begins[start - 1] == first) or begins[end - 1] == begins[end]
@@ -119,7 +119,7 @@ def places(words: str, text: str, *, borders: bool = True) -> Iterator[tuple[int
     yield from sorted(stretches)
 
 
-def _found(words: str, text: str, *, borders: bool) -> Iterator[tuple[int, int]]:
+def _occurrences(words: str, text: str, *, borders: bool) -> Iterator[tuple[int, int]]:
     wanted = words.split()
     pattern = r"\s+".join(map(re.escape, wanted))
     pattern = _apart("".join(wanted), pattern) if borders and wanted else pattern

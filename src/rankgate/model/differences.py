@@ -42,16 +42,16 @@ def text_of(value: object) -> str:
     """A value of JSON as text: a text as it is, 600 and 600.0 alike, a list by commas, an object with sorted keys."""
     if isinstance(value, str):
         return " ".join(value.split())
-    settled = _settled(value)
-    if isinstance(settled, list) and settled and not any(isinstance(each, list | dict) for each in settled):
-        return ", ".join(map(text_of, settled))
-    return msgspec.json.encode(settled, order="sorted").decode()
+    plain = _with_whole_numbers(value)
+    if isinstance(plain, list) and plain and not any(isinstance(each, list | dict) for each in plain):
+        return ", ".join(map(text_of, plain))
+    return msgspec.json.encode(plain, order="sorted").decode()
 
 
-def _settled(value: object) -> object:
+def _with_whole_numbers(value: object) -> object:
     """The value with whole numbers as such, however they were written."""
     if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
         return int(value)
     if isinstance(value, dict):
-        return {key: _settled(each) for key, each in value.items()}
-    return [_settled(each) for each in value] if isinstance(value, list) else value
+        return {key: _with_whole_numbers(each) for key, each in value.items()}
+    return [_with_whole_numbers(each) for each in value] if isinstance(value, list) else value

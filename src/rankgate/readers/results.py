@@ -32,7 +32,7 @@ class ResultError(ValueError):
     """What is wrong with a result, as a clause of its own."""
 
 
-def drained(result: Any) -> Any:
+def to_items(result: Any) -> Any:
     """The result with generators and other lazy iterables run to their end: their work is part of the call."""
     if isinstance(result, Mapping):
         return {key: listed(value) for key, value in result.items()}
@@ -46,7 +46,7 @@ def listed(value: Any) -> Any:
 
 
 def written_line(query_id: str, result: Any) -> dict[str, Any]:
-    """The run line of one question from what was retrieved, drained; of a run line its other keys too.
+    """The run line of one question from what was retrieved, as `to_items` gives it; of a run line its other keys too.
 
     Raises:
         ResultError: it has none of the accepted shapes.

@@ -105,7 +105,7 @@ def chart_of(curve: Curve, shown: GateSet, id_: str, width: int) -> charts.Chart
     )
 
 
-def _said(point: Point, curve: Curve) -> str:
+def _point_label(point: Point, curve: Curve) -> str:
     """`2026-01-31, run 0123456789ab, commit abcdef1: 80.0%, 95%: 71.2 to 88.8%`; by today's gold set."""
     record, today, now = point.run.record, point.today, value_text(point.value, curve.unit)
     parts = [
@@ -163,7 +163,7 @@ def _marks(curve: Curve) -> list[charts.Mark]:
     accepted = [point for point in curve.points if point.run.accepted]
     rings = [charts.Mark(point.run.at, point.value, "circle", charts.BEFORE, ring, ring=True) for point in accepted]
     for point in curve.points:
-        record, hover, looks = point.run.record, _said(point, curve), MARKS[point.run.record.verdict]
+        record, hover, looks = point.run.record, _point_label(point, curve), MARKS[point.run.record.verdict]
         rings.append(charts.Mark(point.run.at, point.value, *looks, size, run=record.id, hover=hover))
     return rings
 
