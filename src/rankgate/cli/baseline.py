@@ -12,7 +12,7 @@ from rankgate.baselines.acceptances import anchor_of
 from rankgate.baselines.base import open_record
 from rankgate.baselines.memory import MAX_ROUNDS, Memory, NotKeptError
 from rankgate.baselines.records import Record
-from rankgate.cli.baseline_accept import accept, add_accept, add_record, answers_text, record
+from rankgate.cli.baseline_accept import accept, answers_text, record
 from rankgate.cli.inputs import named_memory
 from rankgate.cli.options import TABLE_OR_JSON, add_shared, add_store, make_parser
 from rankgate.cli.output import as_json, say
@@ -66,6 +66,32 @@ def run(arguments: argparse.Namespace) -> int:
     """Do it and say so."""
     say(ACTIONS[arguments.action][1](arguments))
     return 0
+
+
+def _add_record(parser: argparse.ArgumentParser) -> None:
+    """The options of `record`."""
+    add_shared(parser, "run")
+    add_store(parser, "--to")
+    add_shared(parser, "gold", "criteria")
+    parser.add_argument("--depth", metavar="N", type=int, help="ranks to keep of each list (default: 100)")
+    verdicts = "what a judge said of its answers, kept with them (default: RUN.verdicts.jsonl beside the run)"
+    parser.add_argument("--verdicts", metavar="FILE", action="read", help=verdicts)
+    commit = "the commit whose retriever made the run, or none (default: HEAD, else GITHUB_SHA)"
+    parser.add_argument("--commit", metavar="SHA", help=commit)
+    branch = "its branch (default: GITHUB_REF_NAME, else the one that is checked out)"
+    parser.add_argument("--branch", metavar="NAME", help=branch)
+    add_shared(parser, "date")
+    parser.add_argument("--format", **TABLE_OR_JSON)
+
+
+def _add_accept(parser: argparse.ArgumentParser) -> None:
+    """The options of `accept`."""
+    _add_record(parser)
+    why = "why, where a gate says no or cannot be asked; is then recorded"
+    parser.add_argument("--reason", metavar="TEXT", help=why)
+    text = "let small losses add up from this run on; --reason says why"
+    parser.add_argument("--new-anchor", action="store_true", help=text)
+    parser.add_argument("--by", metavar="NAME", help="who accepts it; is recorded")
 
 
 def _add_stored(parser: argparse.ArgumentParser) -> None:
@@ -254,8 +280,8 @@ Act = Callable[[argparse.Namespace], str | Sequence[Block]]
 # Name → its options, what it does and returns to print, and a line of help.
 ACTIONS: dict[str, tuple[AddOptions, Act, str]] = {
     "show": (_add_stored, show, "what is accepted now"),
-    "accept": (add_accept, accept, "make a run the one that gates compare with"),
-    "record": (add_record, record, "add a run of the main branch to the history; accept it if the policy says so"),
+    "accept": (_add_accept, accept, "make a run the one that gates compare with"),
+    "record": (_add_record, record, "add a run of the main branch to the history; accept it if the policy says so"),
     "history": (_add_history, history, "the runs of the main branch, the newest last"),
     "prune": (_add_prune, prune, "forget old runs; says what would go unless --yes"),
     "verify": (_add_stored, verify, "check digests, schemas and logs of all that is stored"),

@@ -22,7 +22,7 @@ from rankgate.baselines.packing import DEFAULT_DEPTH, Packed, pack, pack_run, re
 from rankgate.baselines.records import Record
 from rankgate.cli.check import judge
 from rankgate.cli.inputs import criteria_if_any, memory_of, store_named
-from rankgate.cli.options import TABLE_OR_JSON, add_shared, add_store, date_of
+from rankgate.cli.options import date_of
 from rankgate.cli.output import as_json
 from rankgate.criteria import Criteria, InputFile
 from rankgate.criteria.inputs import Inputs, gold_of
@@ -70,32 +70,6 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     record: Record
     report: Report | None
     unusable: str | None = None
-
-
-def add_record(parser: argparse.ArgumentParser) -> None:
-    """The options of `record`."""
-    add_shared(parser, "run")
-    add_store(parser, "--to")
-    add_shared(parser, "gold", "criteria")
-    parser.add_argument("--depth", metavar="N", type=int, help="ranks to keep of each list (default: 100)")
-    verdicts = "what a judge said of its answers, kept with them (default: RUN.verdicts.jsonl beside the run)"
-    parser.add_argument("--verdicts", metavar="FILE", action="read", help=verdicts)
-    commit = "the commit whose retriever made the run, or none (default: HEAD, else GITHUB_SHA)"
-    parser.add_argument("--commit", metavar="SHA", help=commit)
-    branch = "its branch (default: GITHUB_REF_NAME, else the one that is checked out)"
-    parser.add_argument("--branch", metavar="NAME", help=branch)
-    add_shared(parser, "date")
-    parser.add_argument("--format", **TABLE_OR_JSON)
-
-
-def add_accept(parser: argparse.ArgumentParser) -> None:
-    """The options of `accept`."""
-    add_record(parser)
-    why = "why, where a gate says no or cannot be asked; is then recorded"
-    parser.add_argument("--reason", metavar="TEXT", help=why)
-    text = "let small losses add up from this run on; --reason says why"
-    parser.add_argument("--new-anchor", action="store_true", help=text)
-    parser.add_argument("--by", metavar="NAME", help="who accepts it; is recorded")
 
 
 def accept(arguments: argparse.Namespace) -> str | Sequence[Block]:
