@@ -149,6 +149,12 @@ LEGITIMATE: dict[str, Change] = {
     "a gold set that the job makes": Change(
         ignored("made.yaml", gold(*QUERIES)), PASS, "the job supplied it", flags=("--gold", "made.yaml")
     ),
+    "a baseline that the job makes": Change(
+        run(file="kept.jsonl"),
+        PASS,
+        "The baseline is no file of the base: the job supplied it",
+        flags=("--baseline", "kept.jsonl"),
+    ),
     "a gate in a folder, and links past it": Change(
         all_of(link("docs", "search/gold.yaml"), link("again", "search")),
         PASS,

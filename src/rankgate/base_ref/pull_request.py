@@ -26,6 +26,7 @@ from rankgate.base_ref.commits import Commits, read_commits, refuse_committed_ve
 from rankgate.base_ref.files import Trees, trees_at
 from rankgate.base_ref.inputs import Gate, given, judge_file_changes, own_inputs
 from rankgate.base_ref.worst import lower_gates, worst_of
+from rankgate.baselines import is_remote
 from rankgate.criteria import Criteria, InputFile
 from rankgate.criteria.inputs import Inputs
 from rankgate.criteria.run_code import with_code
@@ -37,7 +38,7 @@ from rankgate.gates.not_judged import not_judged
 from rankgate.gates.publishing import published
 from rankgate.metrics.matching import By
 from rankgate.model.base_ref import BaseSide
-from rankgate.model.base_words import label_notes
+from rankgate.model.base_words import BASELINE_SUPPLIED, label_notes
 from rankgate.model.report import Report
 from rankgate.model.values import Gold, RunField
 from rankgate.model.waiver_use import ACCEPT_CHANGE
@@ -71,7 +72,8 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
         """The worst of the reports by `cases`, with what the pull request changed of the gate."""
         by_base, by_head = self.both(reports)
         report = worst_of(by_base, by_head, self._about(by_base, by_head, reports.get("brought")))
-        notes = [*label_notes(self.inputs.pull.labels, ACCEPT_CHANGE), *report.remarks.notes]
+        supplied = [BASELINE_SUPPLIED] if self._baseline_supplied else []
+        notes = [*label_notes(self.inputs.pull.labels, ACCEPT_CHANGE), *supplied, *report.remarks.notes]
         report = replace(report, remarks=replace(report.remarks, notes=notes))
         report = with_other_code(_named(report, self.inputs, self.commits, self.trees))
         following = [self.trees.typed(word) for word in report.conclusion.next]
@@ -79,6 +81,16 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
         report = replace(report, conclusion=replace(report.conclusion, next=following, accept=accept))
         gate = self.commits.base or self.commits.head  # its own texts, where the base says nothing of them
         return published(report, gate.criteria.published) if gate else report
+
+    @property
+    def _baseline_supplied(self) -> bool:
+        """Whether only the job can have made what the run is compared with: it is read where it is named, no copy."""
+        base = self.commits.base
+        stored = self.commits.shared.inputs.baseline if self.commits.shared else None
+        if base is None or stored is None or is_remote(stored.path):
+            return False
+        named = (self.inputs.baseline, base.criteria.inputs.baseline)
+        return any(file is not None and file.path == stored.path for file in named)
 
     def both(self, reports: Mapping[str, Report]) -> tuple[Report | None, Report]:
         """The base's report, None where there is no need of one, and the head's; each also where it cannot judge."""

@@ -109,6 +109,9 @@ def warnings_of(base: BaseSide) -> list[str]:
     return warnings
 
 
+BASELINE_SUPPLIED = "The baseline is no file of the base: the job supplied it."
+
+
 def notes_of(base: BaseSide) -> list[str]:
     """What is worth a line and changes nothing."""
     notes = [_BASELINES[base.baseline_changed]] if base.baseline_changed in _BASELINES else []
