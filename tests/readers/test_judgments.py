@@ -175,6 +175,22 @@ def test_what_becomes_of_rows_that_are_wrong() -> None:
                 (lines({"id": "q1", "question": "Why?", "answer": "so"}), "_id"),
             )
         },
+        json.dumps([{"_id": "q1", "question": "Why?", "supporting_facts": [["d", 0]]}]): [
+            (
+                "gold: no column is known to be the documents (columns: '_id', 'question', 'supporting_facts'); say "
+                "which is which: `rankgate init --gold gold --map "
+                "id=_id,question=question,documents=supporting_facts`, or in criteria, beside `path` under "
+                "inputs.gold: `map: {query_id: _id, question: question, items: supporting_facts}`"
+            )
+        ],
+        lines({"query_id": "q1", "query": "Why?", "positive_passages": [{"docid": "d"}]}): [
+            (
+                "gold: no column is known to be the documents (columns: 'query_id', 'query', 'positive_passages'); say "
+                "which is which: `rankgate init --gold gold --map "
+                "id=query_id,question=query,documents=positive_passages`, or in criteria, beside `path` under "
+                "inputs.gold: `map: {query_id: query_id, question: query, items: positive_passages}`"
+            )
+        ],
         json.dumps({"hits": {"x": {"judgmentRatings": []}}}): [
             "gold: expected a list under 'judgmentRatings', found none, or an empty one"
         ],

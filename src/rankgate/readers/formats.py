@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 from rankgate.errors import bad_input, did_you_mean, option, shown
 from rankgate.model.values import Gold, Ranking, RunField
 from rankgate.readers.base import TABLE, ProblemLog, Quick, Run
-from rankgate.readers.field_map import FieldMap
+from rankgate.readers.field_map import QUERY, FieldMap, named
 from rankgate.readers.recognition import (
     LISTS,
     SAMPLE_KEYS,
@@ -245,8 +245,8 @@ def _recognised(source: Source, *, gold: bool) -> str:
         its_place = option("run" if gold else "gold", "FILE")
         raise bad_input(f"{starts}; {other}; are gold set and run swapped? Name it with {its_place}", file=source.name)
     names = start.names
-    texts = start.json and all(isinstance(value, str) or is_texts(value) for value in start.first_cells.values())
-    unnamed = gold and texts and len(names) > 1 and start.keys.isdisjoint({"id", *SAMPLE_KEYS})
+    row = named(QUERY, names) or all(isinstance(cell, str) or is_texts(cell) for cell in start.first_cells.values())
+    unnamed = gold and start.json and row and len(names) > 1 and start.keys.isdisjoint({"id", *SAMPLE_KEYS})
     if possible and not why and not unnamed:
         return possible
     if gold and not why and len(names) > 1 and all(map(str.isprintable, names)):

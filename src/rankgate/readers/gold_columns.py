@@ -105,12 +105,12 @@ def unknown_columns(first: Mapping[str, Any], file: str) -> str:
     """Why a table is no gold set whose columns are not known, by its first row, and the map to write."""
     names = [*first]
     roles = roles_of(names)
-    documents = "items" if any(map(is_texts, first.values())) else "chunk_id"
+    documents = "items" if any(isinstance(value, list) for value in first.values()) else "chunk_id"
     wanted = ["query_id"] if roles["items"] else ["query_id", documents]
     doubtful = next((key for key in wanted if len(roles[key]) != 1), documents)
     if documents in wanted and (roles["gain"] or _maybe_ratings(names, roles, first)):
         wanted.append("gain")
-    if doubtful == "chunk_id" and named(({"id"},), roles["chunk_id"]):
+    if doubtful != "query_id" and named(({"id"},), roles["chunk_id"]):
         roles |= {"query_id": roles["chunk_id"], "chunk_id": []}  # alone beside the text it is the question's
     if not any(roles.values()) and any("?" in name or len(name.split()) > _LONGEST_NAME for name in names):
         row = ", ".join(map(shown, names))
