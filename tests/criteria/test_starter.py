@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import msgspec
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from rankgate.criteria import InputFile
 from rankgate.criteria.starter import FirstGate, FirstJudge, Start, criteria_text, first_drop, first_gates, segment_tags
@@ -80,6 +81,12 @@ inputs:  # relative to this file; flags of the command line win
   baseline: "baseline"  # made by `rankgate baseline accept`
 """
     )
+
+
+def test_one_question_sees_no_loss() -> None:
+    start = start_from(None)
+    gates = [replace(gate, seen=replace(SEEN, queries=1, detectable=2.0)) for gate in start.gates]
+    assert "; 1 question sees no loss\n" in criteria_text(replace(start, gates=gates))
 
 
 def test_without_a_run_there_are_no_floors_and_it_says_how_to_get_them() -> None:

@@ -221,7 +221,7 @@ def _gate_lines(gate: FirstGate) -> Iterator[str]:
         yield f"    threshold: {floor:.2f}"
     sees = ""
     if gate.seen is not None:
-        sees = f"; {count_text(gate.seen.queries, 'question')} see {_seen_loss(gate.seen, metric)}"
+        sees = f"; {count_text(gate.seen.queries, 'question sees', 'questions see')} {_seen_loss(gate.seen, metric)}"
     yield f"    regression_max: {gate.drop:g}  # {_allowed(gate.drop, metric)} below the baseline{sees}"
     severity = "error" if gate.blocks else "warning"
     yield f"    severity: {severity}  # {'blocks the merge' if gate.blocks else 'only comments'}"
