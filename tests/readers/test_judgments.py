@@ -207,6 +207,10 @@ def test_what_is_refused(content: str, expected: list[str]) -> None:
     assert refusal(content) == expected
 
 
+def test_a_separator_alone_is_no_gold_set() -> None:
+    assert "no gold format starts like that" in refusal("\x1c")[0]
+
+
 @pytest.mark.parametrize("head", ["qid,docid,score\nq,d,0.5\n", "qid,docid,rank,score\nq,d,1,3\n"])
 def test_a_run_is_no_gold_set(head: str) -> None:
     assert "that looks like a run as a table" in refusal(head)[0]

@@ -137,7 +137,7 @@ class Beginning:
         if self.json:
             return self._first_object
         rows = [row for row in self.rows[:_ENOUGH].decode("utf-8", "replace").splitlines() if row.strip()]
-        cells = [[cell.strip().strip('"') for cell in row.split(separator_of(self.rows))] for row in rows[:2]]
+        cells = [[cell.strip().strip('"') for cell in row.split(separator_of(self.rows))] for row in rows[:2] or [""]]
         return dict(zip(cells[0], [*(cells[1] if cells[1:] else []), *[""] * len(cells[0])], strict=False))
 
     @cached_property
