@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.collecting.libraries import (
     HaystackDocument,
@@ -165,6 +165,9 @@ def test_results_become_ranked_items(result: Any, topk: list[Mapping[str, Any]])
         pytest.param({"matches": [{"id": "a"}]}, r"without topk \(keys: matches\)", id="an answer of Pinecone"),
         pytest.param([{"_id": "a"}], r"item 1 has neither chunk_id nor id \(keys: _id\)", id="a hit of Elasticsearch"),
         pytest.param(3, r"the result is 3 \(type int\); give a list of ids", id="number"),
+        pytest.param(
+            {"topk": [], "doc_id": "a", "rank": 1}, "has topk, as a run line, and doc_id, as one row", id="line and row"
+        ),
         pytest.param({"hits": []}, r"the result is a mapping without topk \(keys: hits\)", id="mapping without topk"),
         pytest.param({"topk": {"a": 1}}, r"the result is {'a': 1} \(type dict\)", id="mapping as topk"),
         pytest.param(
@@ -305,6 +308,7 @@ ODD = st.recursive(
 
 @pytest.mark.full
 @given(ODD)
+@example({"topk": [], "chunk_id": None, "rank": None})
 @settings(
     max_examples=60,
 )  # each writes its files through to the disk

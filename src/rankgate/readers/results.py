@@ -15,6 +15,8 @@ from contextlib import suppress
 from typing import Any, SupportsFloat
 
 from rankgate.errors import shown
+from rankgate.readers.field_map import DOC, named
+from rankgate.readers.recognition import ORDERS
 from rankgate.readers.strict_lines import ANSWER_KEYS
 
 ACCEPTED = "give a list of ids, of (id, score) pairs, of mappings with chunk_id, or of objects with an id"
@@ -56,6 +58,8 @@ def written_line(query_id: str, result: Any) -> dict[str, Any]:
         raise ResultError(f"the result is a mapping without topk ({_keys(stated)}); {ACCEPTED}")
     if str(stated.get("query_id", query_id)) != query_id:
         raise ResultError(f"the result is a run line of query {shown(stated['query_id'])} for this question")
+    if ORDERS.intersection(stated) and (documents := named(DOC, {*map(str, stated)} - {"id"})):
+        raise ResultError(f"the result has topk, as a run line, and {documents[0]}, as one row; {ACCEPTED}")
     line = {"query_id": query_id, **{key: value for key, value in stated.items() if key not in _BUILT_HERE}}
     line["topk"] = _ranked_items(stated["topk"], "")
     if stated.get("raw_topk") is not None:
