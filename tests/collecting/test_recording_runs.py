@@ -308,7 +308,10 @@ def test_a_run_needs_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pat
     [
         ({"workers": 0}, "workers=0: must be at least 1"),
         ({"allow_errors": -1}, "allow_errors=-1: must be at least 0"),
-        ({"timeout": 0}, "timeout=0: must be above 0"),
+        ({"retries": -1}, "retries=-1: must be at least 0"),
+        ({"timeout": 0.0}, "timeout=0: must be above 0"),
+        ({"timeout": -1.0}, "timeout=-1: must be above 0"),
+        ({"timeout": float("nan")}, "timeout=nan: must be above 0"),
     ],
 )
 def test_limits_have_ranges(tmp_path: Path, limits: dict[str, Any], message: str) -> None:
