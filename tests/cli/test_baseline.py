@@ -72,15 +72,18 @@ def test_it_says_what_was_stored(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
-def test_criteria_that_name_no_baseline_get_the_line_that_does(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("store", "path"), [("baseline", "../baseline"), ("git+branch:kept", "git+branch:kept")])
+def test_criteria_that_name_no_baseline_get_the_line_that_does(
+    store: str, path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    subprocess.run(["git", "init", "-q", "-b", "main"], check=True)
     Path("config").mkdir()
     criteria = CRITERIA.replace(", baseline: baseline", "").replace("gold.jsonl", "../gold.jsonl")
     Path("config/ship-criteria.yaml").write_text(criteria.replace("run.jsonl", "../run.jsonl"), encoding="utf-8")
-    assert accept("--to", "baseline") == 0
-    assert (
-        'add this line to `inputs:` of config/ship-criteria.yaml: baseline: "../baseline"\n' in capsys.readouterr().out
-    )
-    assert accept("--to", "baseline") == 0
+    assert accept("--to", store) == 0
+    line = f'add this line to `inputs:` of config/ship-criteria.yaml: baseline: "{path}"'
+    assert line in capsys.readouterr().out.splitlines()
+    assert accept("--to", store) == 0
     assert "inputs:" not in capsys.readouterr().out
 
 
