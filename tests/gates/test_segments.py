@@ -220,7 +220,7 @@ def test_a_gate_whose_segments_alone_limit_a_drop_says_that_there_is_no_baseline
 def test_questions_that_may_be_lost_are_counted_in_the_whole_and_not_in_a_segment() -> None:
     counting = gate(SegmentRule(by=("lang",), threshold=0.5)).model_copy(update={"max_lost_queries": 0})
     found = decide_segments(counting, gold(TAGS), scores(LEVEL), None)
-    assert [(result.segment, result.verdict) for result in found] == [("lang:en", PASS), ("lang:es", PASS)]
+    assert [[each.kind for each in result.decision.reasons] for result in found] == [[ReasonKind.THRESHOLD]] * 2
 
 
 def many(segments: int, each: int) -> list[list[str]]:
