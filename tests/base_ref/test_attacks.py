@@ -966,6 +966,7 @@ def test_a_store_that_the_base_names_decides(repository: Path, change: str) -> N
     report = judged()
     assert report.verdict is FAIL
     assert "recall@5 lost 40.0 points" in told(report)
+    assert "the job supplied it" not in told(report)
 
 
 @pytest.mark.full

@@ -562,3 +562,19 @@ def test_a_baseline_that_is_the_run_itself_is_named(baseline: str, warned: bool,
     Path("copy.jsonl").write_text(RUNS["pass.jsonl"], encoding="utf-8")
     assert main(["check", "--baseline", baseline]) == 0
     assert ("WARN  May be merged, with a warning: the baseline is the run itself" in capsys.readouterr().out) == warned
+
+
+@pytest.mark.usefixtures("project")
+def test_two_systems_in_one_file_are_two_runs(capsys: Capture) -> None:
+    lines = [json.loads(line) | {"dense": []} for line in RUNS["pass.jsonl"].splitlines()]
+    Path("both.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    of_run, of_baseline = (
+        f"{{path: both.jsonl, map: {{query_id: query_id, items: {items}, chunk_id: chunk_id}}}}"
+        for items in ("retrieved", "dense")
+    )
+    inputs = f"inputs: {{gold: gold.jsonl, run: {of_run}, baseline: {of_baseline}}}\n"
+    Path("ship-criteria.yaml").write_text(GATES + inputs, encoding="utf-8")
+    main(["check"])
+    printed = capsys.readouterr().out
+    assert "the baseline is empty" in printed
+    assert "the baseline is the run itself" not in printed

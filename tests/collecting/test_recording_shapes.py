@@ -132,6 +132,10 @@ def test_results_become_ranked_items(result: Any, topk: list[Mapping[str, Any]])
     assert line_of(result) == {"query_id": "q", "topk": topk, "latency_ms": {"retrieve": 12.346}}
 
 
+def test_a_whole_line_keeps_a_key_that_alone_makes_no_row() -> None:
+    assert line_of({"topk": ["a"], "doc_id": "d"})["doc_id"] == "d"
+
+
 @each_row(
     ("result", "message"),
     [

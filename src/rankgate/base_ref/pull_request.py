@@ -77,8 +77,7 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
         report = replace(report, remarks=replace(report.remarks, notes=notes))
         report = with_other_code(_named(report, self.inputs, self.commits, self.trees))
         following = [self.trees.typed(word) for word in report.conclusion.next]
-        accept = [self.trees.typed(word) for word in report.conclusion.accept]
-        report = replace(report, conclusion=replace(report.conclusion, next=following, accept=accept))
+        report = replace(report, conclusion=replace(report.conclusion, next=following))
         gate = self.commits.base or self.commits.head  # its own texts, where the base says nothing of them
         return published(report, gate.criteria.published) if gate else report
 
