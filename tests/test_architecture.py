@@ -229,7 +229,7 @@ PURE_MODULES = {
     *(f"rankgate.baselines.{name}" for name in ("acceptances", "base", "memory", "places")),
     *("rankgate.files.environment", "rankgate.forges.retry"),
 }  # of packages that otherwise see the world
-NOT_PURE = {"rankgate.gates.validation", "rankgate.gates.not_judged", "rankgate.diagnosis.lexical"}
+NOT_PURE = {"rankgate.gates.validation", "rankgate.gates.not_judged"}
 PURE = sorted({module for module in MODULES if unit(module) in PURE_UNITS} - NOT_PURE | PURE_MODULES)
 
 # Libraries that see more than their arguments: files, processes, environment, clocks, chance, the network, a log.
@@ -312,7 +312,7 @@ HOMES = [
         "csv", {"collecting.sheets", "readers.delimited"}, id="csv: one strict reading of tables; and label sheets"
     ),
     pytest.param("fsspec", {"readers.source"}, id="fsspec: an extra, for baselines and runs in a bucket"),
-    pytest.param("bm25s", {"diagnosis.lexical"}, id="bm25s: an extra, for `explain --bm25` alone"),
+    pytest.param("bm25s", {"diagnosis.misses"}, id="bm25s: an extra, for `explain --bm25` alone"),
     pytest.param("pyspark", {"metrics.spark"}, id="pyspark: an extra, whose session is the user's"),
     pytest.param("pyarrow", {"metrics.spark"}, id="pyarrow: what Spark hands to Python"),
     pytest.param("duckdb", {"readers.parquet"}, id="duckdb: an extra, for Parquet alone"),
@@ -589,7 +589,7 @@ def test_the_package_itself_imports_nothing_of_weight() -> None:
             id="a user's template",
         ),
         pytest.param(
-            "import rankgate.diagnosis.misses, rankgate.renderers.explaining.misses, rankgate.diagnosis.lexical",
+            "import rankgate.diagnosis.misses, rankgate.renderers.explaining.misses",
             {"bm25s", "numpy", "yaml", "jinja2", "rich", "rankgate.metrics.scoring", "rankgate.criteria"},
             id="explaining",
         ),
@@ -620,7 +620,7 @@ def test_an_import_is_paid_only_by_what_uses_it(statement: str, absent: set[str]
     assert set(found.stdout.split()) & absent == set()
 
 
-MOST_MODULES, MOST_LINES = 90, 13_471  # of ours that a check of one question reads
+MOST_MODULES, MOST_LINES = 88, 13_452  # of ours that a check of one question reads
 
 
 def test_a_check_of_one_question_reads_little_of_the_source(tmp_path: Path) -> None:

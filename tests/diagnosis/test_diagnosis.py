@@ -12,7 +12,6 @@ from tests.gates.deciding import decide
 
 from rankgate.cli import main
 from rankgate.criteria import Gate
-from rankgate.diagnosis.common_tags import TagShare, common_tags
 from rankgate.diagnosis.findings import diagnose
 from rankgate.diagnosis.listings import Listings, RunLists, listings_of, oddities_of
 from rankgate.metrics.base import BaseMetric, Metric, RelevanceMetric
@@ -21,6 +20,7 @@ from rankgate.metrics.names import parse_metric
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.metrics.scoring import score
+from rankgate.metrics.tags import TagShare, common_tags
 from rankgate.model.report import Diagnosis, Oddities
 from rankgate.model.scores import MatchedQuery
 from rankgate.model.values import Details, Evidence, Gold, Ranking, Sample

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from tests.rows import each_row
 
 from rankgate.diagnosis.differences import gold_differences, run_differences
-from rankgate.diagnosis.gold_changes import mark_of
+from rankgate.diagnosis.gold_set import mark_of
 from rankgate.model.differences import COMPONENTS, KNOWN_KEYS, Difference, text_of
 from rankgate.model.lineage import GoldMark
 from rankgate.model.values import Gold, Sample

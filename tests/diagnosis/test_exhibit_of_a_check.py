@@ -15,8 +15,8 @@ from tests.scenario_calls import inputs_of
 from rankgate.check import check
 from rankgate.cli import main
 from rankgate.criteria.inputs import DetailInputs, Inputs
-from rankgate.diagnosis.by_tag import by_tag
 from rankgate.diagnosis.details import MAX_TAGS, MEASURES, MIN_QUERIES, details_of
+from rankgate.diagnosis.movements import by_tag
 from rankgate.model.details import PanelRow, ReportDetails
 from rankgate.model.report import Report
 from rankgate.readers.yaml_text import load_yaml

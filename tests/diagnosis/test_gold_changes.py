@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import pytest
 from msgspec.structs import replace
 
-from rankgate.diagnosis.baseline_notes import gold_note
-from rankgate.diagnosis.gold_changes import MAX_MARKED, gold_changes, mark_of, queries_fingerprint
+from rankgate.diagnosis.differences import gold_note
+from rankgate.diagnosis.gold_set import MAX_MARKED, gold_changes, mark_of, queries_fingerprint
 from rankgate.model.lineage import MAX_IDS, GoldChanges, GoldMark
 from rankgate.model.values import Gold, Sample
 from rankgate.readers.formats import fingerprint_of

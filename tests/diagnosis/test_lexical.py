@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from rankgate.diagnosis.lexical import LexicalIndex, Suggestion
+from rankgate.diagnosis.misses import LexicalIndex, Suggestion
 from rankgate.errors import RankgateError
 from rankgate.metrics.texts import words
 from rankgate.model.details import Cause, Expected, Question

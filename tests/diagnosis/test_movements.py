@@ -12,8 +12,8 @@ from tests.gates.deciding import decide
 from tests.renderers.reports import RECALL
 
 from rankgate.criteria import Gate
-from rankgate.diagnosis.losers import leading_metric, losers
 from rankgate.diagnosis.movements import MAX_LISTED, movements, movements_to_list
+from rankgate.gates.results import leading_metric, losers
 from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score

@@ -9,8 +9,8 @@ from tests.diagnosis.runs import gold_of, scores_of
 from tests.gate_rows import changed
 from tests.renderers.reports import RECALL
 
-from rankgate.diagnosis.by_tag import by_tag
 from rankgate.diagnosis.details import MAX_TAGS, details_of
+from rankgate.diagnosis.movements import by_tag
 from rankgate.metrics.names import parse_metric
 from rankgate.model.details import PanelValue, ReportDetails
 from rankgate.model.gate_result import GateResult

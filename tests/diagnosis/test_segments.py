@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.gate_rows import scores_of
 
-from rankgate.diagnosis.by_tag import by_tag
+from rankgate.diagnosis.movements import by_tag
 from rankgate.metrics.comparison import compare
 from rankgate.metrics.estimates import estimate
 from rankgate.metrics.gaps import baseline_column

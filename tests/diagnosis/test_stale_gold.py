@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import pytest
 
-from rankgate.diagnosis.stale_gold import refuse_stale, with_foreign
+from rankgate.diagnosis.gold_set import refuse_stale, with_foreign
 from rankgate.errors import RankgateError
 from rankgate.metrics.gaps import baseline_column
 from rankgate.metrics.matching import BY_CHUNK, By, Matching

@@ -4,8 +4,7 @@ import pytest
 from msgspec.structs import replace
 from tests.report_keys import report_from
 
-from rankgate.diagnosis.lexical import Lexical
-from rankgate.diagnosis.misses import explain_misses
+from rankgate.diagnosis.misses import Lexical, explain_misses
 from rankgate.diagnosis.movements import worst_rows
 from rankgate.metrics.tags import violated_segments
 from rankgate.model.details import Cause, Expected, Listed, Measure, Question, ReportDetails

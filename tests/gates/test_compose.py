@@ -18,7 +18,7 @@ from rankgate import __version__
 from rankgate.criteria import Criteria, Gate, InputFile
 from rankgate.criteria.inputs import Inputs
 from rankgate.criteria.waivers import Waivers
-from rankgate.diagnosis.gold_changes import queries_fingerprint
+from rankgate.diagnosis.gold_set import queries_fingerprint
 from rankgate.errors import Problem, ProblemKind
 from rankgate.gates.compose import MAX_IDS, compose
 from rankgate.gates.conclude import empties_of, with_conclusion

@@ -11,8 +11,8 @@ from tests.renderers.reports import RECALL
 from rankgate.cli.metrics import everything, look_up
 from rankgate.criteria import Gate
 from rankgate.diagnosis.causes import of_list
-from rankgate.diagnosis.losers import leading_metric
 from rankgate.gates.power import detectable
+from rankgate.gates.results import leading_metric
 from rankgate.metrics import registry
 from rankgate.metrics.base import BaseMetric, Kind, Metric, RelevanceMetric
 from rankgate.metrics.names import UnknownMetricError, parse_metric

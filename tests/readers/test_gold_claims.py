@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from rankgate.base_ref.changes import query_changes
 from rankgate.collecting.gold_documents import written
 from rankgate.criteria.model import parse_criteria
-from rankgate.diagnosis.gold_changes import gold_changes, judgment_digests, mark_of
+from rankgate.diagnosis.gold_set import gold_changes, judgment_digests, mark_of
 from rankgate.errors import Problem, RankgateError
 from rankgate.model.answers import GoldClaim
 from rankgate.model.values import Gold, Sample

@@ -6,13 +6,15 @@ Otherwise a pull request could lower the limit that it misses, or remove the que
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.base_ref.brought import BroughtBaseline, brought_baseline, is_run, log_change, rankings_of
+from rankgate.base_ref.baseline import acceptances, baseline_change, baseline_in, digests, stored_lists
 from rankgate.base_ref.changes import (
     gate_changes,
     key_changes,
@@ -22,14 +24,23 @@ from rankgate.base_ref.changes import (
     waiver_changes,
     with_labels_of,
 )
-from rankgate.base_ref.commits import Commits, read_commits, refuse_committed_verdicts, without_other_labels
+from rankgate.base_ref.commits import (
+    Commits,
+    Gate,
+    given,
+    judge_file_changes,
+    own_inputs,
+    read_commits,
+    refuse_committed_verdicts,
+    without_other_labels,
+)
 from rankgate.base_ref.files import Trees, trees_at
-from rankgate.base_ref.inputs import Gate, given, judge_file_changes, own_inputs
 from rankgate.base_ref.worst import lower_gates, worst_of
 from rankgate.baselines import is_remote
 from rankgate.criteria import Criteria, InputFile
 from rankgate.criteria.inputs import Inputs
 from rankgate.criteria.run_code import with_code
+from rankgate.criteria.runs import RunFile
 from rankgate.errors import Problem, RankgateError
 from rankgate.files.git import GitError
 from rankgate.gates.conclude import with_other_code
@@ -37,12 +48,16 @@ from rankgate.gates.evaluation import Case
 from rankgate.gates.not_judged import not_judged
 from rankgate.gates.publishing import published
 from rankgate.metrics.matching import By
-from rankgate.model.base_ref import BaseSide
+from rankgate.model.base_ref import BaseSide, LogChange
 from rankgate.model.base_words import BASELINE_SUPPLIED, label_notes
+from rankgate.model.lineage import AnchorMark
 from rankgate.model.report import Report
-from rankgate.model.values import Gold, RunField
+from rankgate.model.values import FROM_MATCH, Gold, Ranking, RunField
 from rankgate.model.waiver_use import ACCEPT_CHANGE
 from rankgate.readers.source import parts_of
+
+_NOT_OF_LINES = FROM_MATCH | {RunField.VERDICTS}
+HALF = 0.5  # of the questions that a baseline has to have
 
 
 class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -184,20 +199,6 @@ def against_base(inputs: Inputs, ref: str) -> Iterator[PullRequest]:
         )
 
 
-def _verdicts_of(inputs: Inputs, shared: Criteria) -> str | None:
-    """What the job's judge said: of a run that is brought as a baseline, too, whatever that says itself."""
-    if shared.judge is None or inputs.untrusted_run:
-        return inputs.verdicts
-    from rankgate.judge.runs import verdicts_file  # noqa: PLC0415 -- paid only where answers are judged
-
-    return verdicts_file(shared.inputs.run, inputs.verdicts)
-
-
-def _without_files(inputs: Inputs) -> Inputs:
-    """What a check is called with, but for the files: each case has its own."""
-    return replace(inputs, gold=None, run=None, baseline=None)
-
-
 def _head_case(
     inputs: Inputs, commits: Commits, trees: Trees, *, accepted: bool, alike: bool
 ) -> Case | Sequence[Problem]:
@@ -244,6 +245,20 @@ def _standing_alone(own: Criteria, shared: Criteria, inputs: Inputs, gold: Gold)
     return shared.model_copy(update={"inputs": files})
 
 
+def _without_files(inputs: Inputs) -> Inputs:
+    """What a check is called with, but for the files: each case has its own."""
+    return replace(inputs, gold=None, run=None, baseline=None)
+
+
+def _verdicts_of(inputs: Inputs, shared: Criteria) -> str | None:
+    """What the job's judge said: of a run that is brought as a baseline, too, whatever that says itself."""
+    if shared.judge is None or inputs.untrusted_run:
+        return inputs.verdicts
+    from rankgate.judge.runs import verdicts_file  # noqa: PLC0415 -- paid only where answers are judged
+
+    return verdicts_file(shared.inputs.run, inputs.verdicts)
+
+
 def _judge_alike(commits: Commits) -> bool:
     """Whether both commits would say the same."""
     base, head = commits.base, commits.head
@@ -252,6 +267,90 @@ def _judge_alike(commits: Commits) -> bool:
     criteria = base.criteria.model_copy(update={"name": head.criteria.name}) == head.criteria
     files = (base.waivers.entries, base.traffic) == (head.waivers.entries, head.traffic)
     return criteria and files and base.gold.samples == head.gold.samples
+
+
+class BroughtBaseline(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of the baseline, and the run in its place that the base's files are to judge, if any.
+
+    `rewritten` says that its log is not the base's and more, `anchor` is the base's, `anchor_of_head` the one in its
+    place.
+    """
+
+    changed: Literal["added", "deleted", "replaced"] | None = None
+    rewritten: bool = False
+    anchor: AnchorMark | None = None
+    anchor_of_head: AnchorMark | None = None
+    short: bool = False
+    run: InputFile | None = None
+
+
+def brought_baseline(inputs: Inputs, commits: Commits, trees: Trees) -> BroughtBaseline:
+    """What became of the baseline; what is brought in its place is judged, but for the run that is judged anyhow."""
+    base, head, shared = commits.base, commits.head, commits.shared
+    if base is None or head is None or shared is None:
+        return BroughtBaseline()
+    accepted = shared.inputs.baseline
+    brought = baseline_in(inputs, head.criteria, trees, known=base.criteria)
+    about = BroughtBaseline(changed=baseline_change(accepted, brought))
+    if about.changed in ("replaced", "deleted"):
+        log = acceptances(accepted)
+        log_of_head = acceptances(brought)
+        rewritten = list(log_of_head.records[: len(log.records)]) != list(log.records)
+        about = replace(about, rewritten=rewritten, anchor=log.anchor, anchor_of_head=log_of_head.anchor)
+    if about.changed not in ("replaced", "added") or brought is None or brought.is_table:
+        return about
+    if not Path(brought.path).exists():
+        return about
+    stored = stored_lists(brought, base.gold)
+    if stored is not None:
+        covered = sum(query_id in stored.digests or query_id in stored.questions for query_id in base.gold.samples)
+        about = replace(about, short=covered < HALF * len(base.gold.samples))
+        if is_run(brought, shared.inputs.run, inputs, head.gold, base.criteria.plan().needs - _NOT_OF_LINES):
+            return about
+    return replace(about, run=replace(brought, stored=True))
+
+
+def is_run(
+    stored: InputFile | None,
+    run: InputFile | None,
+    inputs: Inputs,
+    gold: Gold,
+    needs: frozenset[RunField] = frozenset(),
+) -> bool:
+    """Whether a stored run is the run that is judged, for the questions of a gold set and to the stored depth.
+
+    It is where every list is the same, and so are the values that are needed beside it: a baseline that was slower
+    would let later runs be so. False where either cannot be read.
+    """
+    lists = stored_lists(stored, gold, needs)
+    rankings = rankings_of(run, inputs, gold, needs) if lists else None
+    if lists is None or rankings is None:
+        return False
+    of_run = digests(rankings, lists.depth)
+    return all(lists.digests.get(query) == of_run.get(query) for query in gold.samples)
+
+
+def rankings_of(
+    run: InputFile | None, inputs: Inputs, gold: Gold, needs: frozenset[RunField] = frozenset()
+) -> Iterable[Ranking] | None:
+    """The run's lists for a gold set, read again; None of values in their place, or where they cannot be read."""
+    if run is None or run.is_table or not Path(run.path).is_file():
+        return None
+    try:
+        return list(RunFile(file=run, untrusted=inputs.untrusted_run, gold=gold).open(needs).rankings)
+    except RankgateError:  # what is wrong with the run is said where it is judged
+        return None
+
+
+def log_change(brought: BroughtBaseline, noted: AnchorMark | None) -> LogChange | None:
+    """What the pull request did to the log of acceptances; `noted` is what an acceptance of its run has to remember."""
+    if brought.rewritten:
+        return "log"
+    if brought.changed != "replaced" or brought.anchor is None:
+        return None
+    known = [replace(mark, steps=0) for mark in (brought.anchor, noted) if mark]
+    of_head = brought.anchor_of_head and replace(brought.anchor_of_head, steps=0)
+    return None if of_head in known else "anchor"
 
 
 def _names_unread(base: Gate, head: Gate) -> bool:

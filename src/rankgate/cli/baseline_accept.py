@@ -29,7 +29,7 @@ from rankgate.criteria.inputs import Inputs, gold_of
 from rankgate.criteria.rereading import rankings_again
 from rankgate.criteria.runs import candidate_run
 from rankgate.criteria.starter import REQUIRED
-from rankgate.diagnosis.gold_changes import mark_of
+from rankgate.diagnosis.gold_set import mark_of
 from rankgate.errors import RankgateError, bad_input, on_one_line, redacted_text
 from rankgate.files.git import GitError, repository_around
 from rankgate.files.writing import readable_twice

@@ -20,10 +20,9 @@ from rankgate.cli.progress import reading_bar
 from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import DetailInputs, gold_of
 from rankgate.criteria.runs import NamedRun, deepest_cutoff
-from rankgate.diagnosis.baseline_notes import cut_text
-from rankgate.diagnosis.by_tag import by_tag
-from rankgate.diagnosis.differences import run_differences
+from rankgate.diagnosis.differences import cut_text, run_differences
 from rankgate.diagnosis.listings import unmatched
+from rankgate.diagnosis.movements import by_tag
 from rankgate.diagnosis.notes import absent_notes, missing_notes
 from rankgate.errors import bad_input, on_one_line, shown
 from rankgate.files.writing import write_atomic

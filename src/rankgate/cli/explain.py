@@ -17,8 +17,7 @@ from rankgate.cli.options import add_shared, inputs_of, make_parser
 from rankgate.cli.output import as_json, complain, say
 from rankgate.cli.progress import reading_bar
 from rankgate.criteria.inputs import DetailInputs
-from rankgate.diagnosis.lexical import Lexical, LexicalIndex
-from rankgate.diagnosis.misses import explain_misses, explain_query
+from rankgate.diagnosis.misses import Lexical, LexicalIndex, explain_misses, explain_query
 from rankgate.errors import RankgateError, bad_input, did_you_mean, shown
 from rankgate.metrics.base import Kind, Metric
 from rankgate.model.details import Cause, Question, ReportDetails, read

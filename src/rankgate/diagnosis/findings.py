@@ -10,13 +10,12 @@ from msgspec.structs import replace
 
 from rankgate.diagnosis import causes
 from rankgate.diagnosis.causes import LEVEL, SAYS, STALE, Case, Explanation, fell, floor_broken, of_list, speaks
-from rankgate.diagnosis.common_tags import MIN_SHARE, TagShare, common_tags
 from rankgate.diagnosis.listings import RunLists
 from rankgate.diagnosis.movements import first_k
 from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.comparison import Comparison, compare, on_rows, paired_scores
 from rankgate.metrics.gaps import baseline_column
-from rankgate.metrics.tags import in_segment, part_names
+from rankgate.metrics.tags import MIN_SHARE, TagShare, common_tags, in_segment, part_names
 from rankgate.model.details import Cause
 from rankgate.model.gate_result import GateResult
 from rankgate.model.report import Diagnosis, Report

@@ -52,7 +52,7 @@ def notes_of(
         floors = any(gate.threshold is not None for gate in criteria.gates)
         what = "floors were judged, drops were not" if floors else "drops were not judged"
         return [*notes, f"There is no baseline yet: {what}."] if drops else notes
-    from rankgate.diagnosis.baseline_notes import baseline_notes  # noqa: PLC0415 -- paid only where there is a baseline
+    from rankgate.diagnosis.differences import baseline_notes  # noqa: PLC0415 -- paid only where there is a baseline
 
     absent = absent_notes(baseline.scores, "the baseline")
     return [*notes, *absent, *baseline_notes(criteria, candidate, baseline, changes)]

@@ -16,7 +16,7 @@ from rankgate.criteria import Criteria
 from rankgate.criteria.inputs import Inputs
 from rankgate.criteria.rereading import lists_of
 from rankgate.criteria.runs import memory_of
-from rankgate.diagnosis.stale_gold import stale_text
+from rankgate.diagnosis.gold_set import stale_text
 from rankgate.errors import RankgateError
 from rankgate.gates.given_up import ScoredAnchor, adds_up
 from rankgate.metrics.plan import Plan

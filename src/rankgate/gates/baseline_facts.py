@@ -8,7 +8,7 @@ from rankgate.baselines.stores import same_file
 from rankgate.criteria.inputs import Inputs
 from rankgate.diagnosis.causes import STALE
 from rankgate.diagnosis.differences import gold_differences, run_differences
-from rankgate.diagnosis.gold_changes import gold_changes
+from rankgate.diagnosis.gold_set import gold_changes
 from rankgate.diagnosis.movements import movements_to_list, with_displacers
 from rankgate.gates.evaluation import Case, Evaluation
 from rankgate.gates.given_up import ScoredAnchor, given_up, in_steps, noted

@@ -11,14 +11,13 @@ from msgspec.structs import replace
 from rankgate import __version__
 from rankgate.criteria import Criteria, InputFile
 from rankgate.criteria.inputs import Inputs
-from rankgate.diagnosis.gold_changes import mark_of
+from rankgate.diagnosis.gold_set import mark_of
 from rankgate.diagnosis.listings import oddities_of
-from rankgate.diagnosis.losers import losers
 from rankgate.diagnosis.notes import judged_value, notes_of, stray_scores, untrusted_notes
 from rankgate.errors import Problem
 from rankgate.gates.conclude import concluded, empties_of
 from rankgate.gates.evaluation import Case, Evaluation
-from rankgate.gates.results import BaselineFacts, Changes, WaivedResults
+from rankgate.gates.results import BaselineFacts, Changes, WaivedResults, losers
 from rankgate.metrics.base import Metric
 from rankgate.metrics.estimates import attainable, distribution, estimate, is_rate
 from rankgate.metrics.gaps import baseline_column, gaps

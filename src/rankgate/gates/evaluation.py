@@ -13,7 +13,7 @@ from rankgate.criteria import Criteria
 from rankgate.criteria.inputs import Inputs
 from rankgate.criteria.rereading import lists_of
 from rankgate.criteria.runs import runs_of
-from rankgate.diagnosis.stale_gold import refuse_unfit, with_foreign
+from rankgate.diagnosis.gold_set import refuse_unfit, with_foreign
 from rankgate.gates.fitting import plan_with, refuse_lacking, refuse_misfits
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ReadProgress, ScoredRun, scored

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
 from rankgate.diagnosis.listings import RunLists
-from rankgate.diagnosis.losers import leading_metric
 from rankgate.gates.evaluation import Case, Evaluation
 from rankgate.gates.judging import fell_by_a_pool, judge_all, overall_results
-from rankgate.metrics.base import Metric
+from rankgate.metrics.base import Kind, Metric
+from rankgate.metrics.gaps import baseline_column
 from rankgate.model.conclusion import OF_GATES, ConclusionKind, GivenUp, PartLoss
 from rankgate.model.differences import Difference
 from rankgate.model.gate_result import GateResult
 from rankgate.model.lineage import AnchorMark, GoldChanges
-from rankgate.model.report import Diagnosis, Movement, Report, Segment
-from rankgate.model.values import Verdict
+from rankgate.model.report import Diagnosis, Movement, Report, Row, Segment
+from rankgate.model.scores import Scores
+from rankgate.model.values import TOLERANCE, Gold, Verdict
 from rankgate.model.waiver_use import WaiverUse
+
+if TYPE_CHECKING:
+    from rankgate.criteria import Gate
 
 
 def results_of(case: Case, evaluation: Evaluation) -> list[GateResult]:
@@ -89,7 +94,7 @@ def _segments(evaluation: Evaluation, leading: Metric | None) -> list[Segment]:
     gold = evaluation.gold
     if not any(sample.tags for sample in gold.samples.values()):
         return []
-    from rankgate.diagnosis.by_tag import by_tag  # noqa: PLC0415 -- paid only where questions have tags
+    from rankgate.diagnosis.movements import by_tag  # noqa: PLC0415 -- paid only where questions have tags
 
     return by_tag(gold, evaluation.plan.metrics, evaluation.scores, evaluation.baseline_scores, leading)
 
@@ -121,3 +126,68 @@ def with_diagnosis(report: Report, evaluation: Evaluation, changes: Changes) -> 
     scores, baseline = evaluation.scores, evaluation.baseline_scores
     diagnosis = diagnose_conclusion(report, gold, metrics, scores, baseline, changes.lists)
     return replace(report, explanation=replace(report.explanation, diagnosis=diagnosis))
+
+
+def leading_metric(gates: Sequence[Gate], results: Sequence[GateResult]) -> Metric | None:
+    """The metric whose changes are listed: the first failed gate's, else the first warned, else the first gate's.
+
+    Only metrics of relevant documents count, since a change in latency moves none; None where no gate has one.
+    """
+    both = zip(gates, results, strict=True)
+    ranked = [(gate.metric, result) for gate, result in both if gate.metric.kind is Kind.RELEVANCE]
+    moved = [(metric, result.verdict) for metric, result in ranked if result.change.delta]
+    violated = [metric for wanted in (Verdict.FAIL, Verdict.WARN) for metric, verdict in moved if verdict is wanted]
+    return next(iter([*violated, *(metric for metric, _ in ranked)]), None)
+
+
+def losers(
+    gold: Gold, metrics: Sequence[Metric], results: Sequence[GateResult], candidate: Scores, baseline: Scores | None
+) -> tuple[dict[Row, list[str]], dict[Row, str]]:
+    """By row the questions that got worse in its metric, the most first, and the one of the lowest value.
+
+    Of rows that pass as well, so that a pass that proves little can name a question.
+    """
+    worse: dict[Row, list[str]] = {}
+    lowest: dict[Row, str] = {}
+    columns = {**baseline.values} if baseline else {}  # a row may be by a metric that no gate names
+    columns |= {metric.name: baseline_column(metric, baseline) for metric in metrics} if baseline else {}
+    members = _rows_by_segment(gold, candidate, results)
+    for result in results:
+        sign = result.direction.sign
+        values = candidate.values[result.metric]
+        old_column = columns.get(result.metric)
+        fallen: list[tuple[float, str]] = []
+        low: tuple[float, str] | None = None
+        for row in members[result.segment]:
+            query, value = candidate.query_ids[row], values[row]
+            if value is None:
+                continue
+            here = sign * value, query
+            low = here if low is None else min(low, here)
+            old = old_column[row] if old_column else None
+            if old is not None and sign * (value - old) < -TOLERANCE:
+                fallen.append((sign * (value - old), query))
+        worse[result.row_key] = [query for _, query in sorted(fallen)]
+        if low is not None:
+            lowest[result.row_key] = low[1]
+    return worse, lowest
+
+
+def _rows_by_segment(gold: Gold, scores: Scores, results: Sequence[GateResult]) -> Mapping[str | None, Sequence[int]]:
+    """The rows of the questions of each segment that has a result, and under None those of all."""
+    members: dict[str | None, Sequence[int]] = {None: range(len(scores.query_ids))}
+    segments = {result.segment for result in results if result.segment is not None}
+    if segments:
+        members.update(_rows_of(gold, scores, segments))
+    return members
+
+
+def _rows_of(gold: Gold, scores: Scores, segments: Iterable[str]) -> dict[str, list[int]]:
+    from rankgate.metrics.tags import SegmentIndex, part_names  # noqa: PLC0415 -- paid only where there are segments
+
+    rows: dict[str, list[int]] = {segment: [] for segment in segments}
+    index = SegmentIndex(rows)
+    for row, query in enumerate(scores.query_ids):
+        for segment in dict.fromkeys(index.of(part_names(gold.samples[query]))):
+            rows[segment].append(row)
+    return rows

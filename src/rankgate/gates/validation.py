@@ -14,7 +14,7 @@ from rankgate.criteria.run_code import code_of
 from rankgate.criteria.runs import AcceptedRun, RunFile, deepest_cutoff
 from rankgate.criteria.traffic import traffic_files
 from rankgate.criteria.waivers import Waivers, entry
-from rankgate.diagnosis.stale_gold import refuse_stale, with_foreign
+from rankgate.diagnosis.gold_set import refuse_stale, with_foreign
 from rankgate.errors import Problem, RankgateError
 from rankgate.gates import sights
 from rankgate.gates import warnings as facts

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from rankgate.diagnosis.lexical import TELLING, Lexical, LexicalExpected, Suggestion
-from rankgate.diagnosis.misses import QueryExplained, Score
+from rankgate.diagnosis.misses import TELLING, Lexical, LexicalExpected, QueryExplained, Score, Suggestion
 from rankgate.model.answer_losses import Unsupported, UnsupportedClaim
 from rankgate.model.answers import Entailment
 from rankgate.model.details import Listed
