@@ -112,8 +112,7 @@ FORBIDDEN = [
     ("metrics.comparison", ("readers", "files", "model.report", "model.wording"), "reads no file and says no word"),
     ("metrics.gaps", ("readers", "files", "model.report", "model.wording"), "reads no file and says no word"),
     ("metrics.changed_lists", ("readers", "files", "model.report", "model.wording"), "reads no file and says no word"),
-    ("collecting.pool", ("readers", "files", "metrics.scoring"), "rankings in, pairs out"),
-    ("collecting.labels", ("readers", "files", "metrics.scoring"), "labels in, judgments out"),
+    ("collecting.pool", ("readers", "files", "metrics.scoring"), "rankings in, pairs out; labels in, judgments out"),
     ("gates.decide", ("readers", "files", "baselines", "diagnosis"), "pure: scores in, a decision out"),
     ("gates.rulings", ("readers", "files", "baselines", "diagnosis"), "pure: scores in, a decision out"),
     ("gates.drops", ("readers", "files", "baselines", "diagnosis"), "pure: scores in, a decision out"),
@@ -221,7 +220,7 @@ PURE_MODULES = {
     "rankgate.metrics.comparison",
     "rankgate.metrics.gaps",
     "rankgate.metrics.changed_lists",
-    *(f"rankgate.collecting.{name}" for name in ("pool", "labels")),
+    "rankgate.collecting.pool",
     *(f"rankgate.renderers.dashboards.{name}" for name in ("values", "build")),
     *(f"rankgate.base_ref.{name}" for name in ("changes", "worst")),
     "rankgate.criteria.starter",
@@ -305,7 +304,7 @@ HOMES = [
     ),
     pytest.param(
         "tempfile",
-        {"files.writing", "readers.parquet", "forges.base_checkout", "base_ref.files", "collecting.services"},
+        {"files.writing", "readers.parquet", "forges.base_checkout", "base_ref.files", "collecting.retriever"},
         id="tempfile: one way to write a file whole; room for DuckDB; files of a commit; streams of a command",
     ),
     pytest.param(
@@ -345,13 +344,13 @@ HOMES = [
     ),
     pytest.param(
         "urllib",
-        {"forges", "criteria", "collecting.services", "renderers.view.rows", "renderers.view.questions"},
+        {"forges", "criteria", "collecting.retriever", "renderers.view.rows", "renderers.view.questions"},
         id="urllib: addresses of APIs, and of places on a page",
     ),
     pytest.param("pickle", set(), id="pickle: nowhere, reading data must not run it"),
     pytest.param(
         "subprocess",
-        {"cli.check_record", "forges.base_checkout", "files.git", "collecting.services"},
+        {"cli.check_record", "forges.base_checkout", "files.git", "collecting.retriever"},
         id="subprocess: our own interpreter, git, and the command of `record`; no input becomes a command",
     ),
 ]

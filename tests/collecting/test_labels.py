@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from tests.rows import each_row
 
-from rankgate.collecting.labels import Label, compare_labels, with_gains, with_labels
+from rankgate.collecting.gold_documents import with_gains, with_labels
+from rankgate.collecting.pool import Label, compare_labels
 from rankgate.model.values import Gold, Sample
 
 GOLD = Gold(

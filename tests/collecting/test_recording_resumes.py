@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import pytest
 from tests.repositories import commit, git
 
-from rankgate.collecting.partial import PartialRun
+from rankgate.collecting.lines import PartialRun
 from rankgate.collecting.recorder import Recorded, record
 from rankgate.errors import RankgateError
 from rankgate.model.question_text import TEXT_KEY, text_digest

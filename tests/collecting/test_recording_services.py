@@ -30,8 +30,7 @@ from tests.json_lines import read_lines
 
 import rankgate
 from rankgate.cli import main
-from rankgate.collecting.retriever import CallError
-from rankgate.collecting.services import Command, HttpService
+from rankgate.collecting.retriever import CallError, Command, HttpService
 from rankgate.collecting.workers import Question
 from rankgate.model.values import RunField
 from rankgate.readers.field_map import FieldMap

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from rankgate.collecting.traffic_draw import bounds_of, known_labels
+from rankgate.collecting.traffic import bounds_of, known_labels
 from rankgate.model.traffic_lists import TrafficLabel, TrafficPair, TrafficQuestion
 
 DOCUMENTS = "abcd"

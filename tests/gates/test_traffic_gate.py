@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rankgate.collecting.traffic_draw import drawn_for, sheet_of
+from rankgate.collecting.traffic import drawn_for, sheet_of
 from rankgate.criteria.gate import Gate
 from rankgate.criteria.model import Criteria, criteria_in
 from rankgate.gates.traffic import decide_traffic

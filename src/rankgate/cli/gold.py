@@ -15,10 +15,17 @@ from rankgate.cli.gold_traffic import PAGE, traffic_merge, traffic_pool
 from rankgate.cli.inputs import criteria_if_any, judge_in, matching_of, plan_of, required_criteria
 from rankgate.cli.options import add_shared, make_parser
 from rankgate.cli.output import say
-from rankgate.collecting.anchor import anchor
-from rankgate.collecting.gold_documents import GoldDocuments, read_documents
-from rankgate.collecting.labels import Merge, compare_labels
-from rankgate.collecting.pool import DEFAULT_DEPTH, Pair, Pool, hard_negatives, pool, with_inserted
+from rankgate.collecting.gold_documents import GoldDocuments, anchor, read_documents
+from rankgate.collecting.pool import (
+    DEFAULT_DEPTH,
+    Merge,
+    Pair,
+    Pool,
+    compare_labels,
+    hard_negatives,
+    pool,
+    with_inserted,
+)
 from rankgate.collecting.pool_files import POOL_FORMS, as_jsonl, read_labels
 from rankgate.collecting.traffic_sheets import SHEET_FORMS
 from rankgate.criteria import InputFile

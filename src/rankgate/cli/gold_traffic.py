@@ -11,7 +11,7 @@ from pathlib import Path
 from rankgate.cli.inputs import criteria_if_any, required_criteria
 from rankgate.cli.options import today
 from rankgate.collecting.pool import results_of
-from rankgate.collecting.traffic_draw import drawn_for, known_labels, sheet_of
+from rankgate.collecting.traffic import drawn_for, known_labels, sheet_of
 from rankgate.collecting.traffic_sheets import (
     SHEET_FORMS,
     FilledSheet,

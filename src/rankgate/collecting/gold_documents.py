@@ -1,4 +1,7 @@
-"""A gold set as it was written: the samples with all their keys, to be changed and written again."""
+"""A gold set as it was written: samples with all their keys, which take labels, negatives and spans.
+
+Whatever else stands in a sample stays. Spans come in the place of ids where a text stands once; nothing is guessed.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from rankgate.collecting.labels import Gains, plain_number, with_labels
-from rankgate.model.values import Gold, Sample, Span
+from rankgate.collecting.pool import Gains
+from rankgate.errors import Problem, shown
+from rankgate.metrics.matching import document_of
+from rankgate.metrics.plan import ids_beside_spans
+from rankgate.metrics.texts import folded, places
+from rankgate.model.values import Gold, Item, Sample, Span
 from rankgate.readers.json_text import strict_json
 from rankgate.readers.source import Source, open_source
 
 Written = dict[str, Any]
+_BY_HAND = "or write the span by hand"
 
 
 class GoldDocuments(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +47,7 @@ class GoldDocuments(msgspec.Struct, frozen=True, kw_only=True):
 
     def _with(self, changed: Mapping[str, Written]) -> GoldDocuments:
         unchanged = {query_id: line for query_id, line in self.lines.items() if query_id not in changed}
-        return msgspec.structs.replace(self, samples={**self.samples, **changed}, lines=unchanged)
+        return replace(self, samples={**self.samples, **changed}, lines=unchanged)
 
     def as_jsonl(self) -> str:
         """One sample a line; a line of JSONL that took no label stays as it was."""
@@ -60,6 +69,29 @@ class GoldDocuments(msgspec.Struct, frozen=True, kw_only=True):
         return self.as_json() if suffix == ".json" else self.as_jsonl()
 
 
+def with_labels(written: Mapping[str, Any], new: Gains, *, as_judge: bool = False) -> dict[str, Any]:
+    """A written sample with labels added: to `expected_output`, or a judge's to `judge_labels`."""
+    if as_judge:
+        return {**written, "judge_labels": with_gains(written.get("judge_labels") or {}, new)}
+    return {**written, "expected_output": with_gains(written.get("expected_output"), new)}
+
+
+def with_gains(written: Any, new: Gains) -> Any:
+    """Judgments in the shape in which they were written, with more added.
+
+    A list of ids stays one as long as every new gain is 1. Any other gain makes it a mapping, 0 too: that somebody
+    looked and said no is what `judged@k` counts. `{ids: …, answer: …}` keeps its answer.
+    """
+    if isinstance(written, Mapping) and isinstance(written.get("ids"), list | dict):
+        return {**written, "ids": with_gains(written["ids"], new)}
+    if isinstance(written, Mapping):
+        return {**written, **{doc: plain_number(gain) for doc, gain in new.items()}}
+    ids = written or []
+    if all(gain == 1 for gain in new.values()):
+        return [*ids, *new]
+    return with_gains({str(doc): 1 for doc in ids}, new)
+
+
 def read_documents(path: str, gold: Gold) -> GoldDocuments:
     """The samples of a gold set as they were written in the file at `path`, from which it was read without a problem.
 
@@ -71,6 +103,41 @@ def read_documents(path: str, gold: Gold) -> GoldDocuments:
         if documents.samples.keys() == gold.samples.keys():
             return documents
     return GoldDocuments(samples={query_id: written(sample) for query_id, sample in gold.samples.items()})
+
+
+def _from_jsonl(source: Source) -> GoldDocuments:
+    samples: dict[str, Written] = {}
+    lines: dict[str, str] = {}
+    for _, line in source.lines():
+        value = strict_json(line)
+        if isinstance(value, dict):
+            samples[str(value.get("id"))] = value
+            lines[str(value.get("id"))] = line.decode().strip()
+    return GoldDocuments(samples=samples, lines=lines)
+
+
+def _from_json(source: Source) -> GoldDocuments:
+    return _from_document(strict_json(source.text()))
+
+
+def _from_yaml(source: Source) -> GoldDocuments:
+    from rankgate.readers.yaml_text import load_yaml  # noqa: PLC0415 -- paid only for YAML
+
+    return _from_document(load_yaml(source.text(), source.name).value)
+
+
+def _from_document(value: Any) -> GoldDocuments:
+    beside = {key: other for key, other in value.items() if key != "samples"} if isinstance(value, dict) else None
+    entries = value.get("samples") if isinstance(value, dict) else value
+    entries = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    return GoldDocuments(samples={str(entry.get("id")): entry for entry in entries}, beside=beside)
+
+
+_SHAPES = {
+    "jsonl": _from_jsonl,
+    "json": _from_json,
+    "yaml": _from_yaml,
+}
 
 
 def written(sample: Sample) -> Written:
@@ -111,40 +178,106 @@ def written_span(span: Span, gain: float = 1) -> Written:
     }
 
 
+def plain_number(gain: float) -> float:
+    """A gain as people write it: 1, not 1.0."""
+    return int(gain) if gain == int(gain) else gain
+
+
 def _json(value: object, indent: int | None = None) -> str:
     return json.dumps(value, ensure_ascii=False, indent=indent)
 
 
-def _from_jsonl(source: Source) -> GoldDocuments:
-    samples: dict[str, Written] = {}
-    lines: dict[str, str] = {}
-    for _, line in source.lines():
-        value = strict_json(line)
-        if isinstance(value, dict):
-            samples[str(value.get("id"))] = value
-            lines[str(value.get("id"))] = line.decode().strip()
-    return GoldDocuments(samples=samples, lines=lines)
+def anchor(
+    gold: Gold,
+    documents: GoldDocuments,
+    corpus: Mapping[str, str],
+    chunks: Mapping[str, Item],
+    *,
+    passages: bool = False,
+) -> tuple[GoldDocuments, list[Problem]]:
+    """The samples with spans in place of ids; one of which anything is not found once stays as it is, and is listed.
+
+    `corpus` has documents by id, `chunks` texts or offsets by id. Spans that are there already are compared with the
+    corpus. With `passages` the gold's ids are texts themselves, as `match: text` has them.
+    """
+    samples = dict(documents.samples)
+    lines = dict(documents.lines)
+    problems = list[Problem]()
+    for query_id, sample in gold.samples.items():
+        spans: dict[str, dict[str, object]] = {}
+        wrong = list[str]()
+        others = [*ids_beside_spans(gold, sample)]
+        quotes = [""] if sample.answers and not sample.gains and not sample.no_answer else []
+        for each in (*sample.gains, *quotes):
+            try:
+                for span in _spans(sample, each, corpus, chunks, passages=passages):
+                    if span.id in spans:
+                        what = shown(each or span.text)
+                        raise ValueError(f"{what} is the same passage as another, {shown(span.id)}; keep one")
+                    spans[span.id] = written_span(span, sample.gains.get(each, 1))
+            except ValueError as error:
+                wrong.append(str(error))
+        name = f"sample {shown(query_id)}"
+        problems += [Problem(f"{name}: {each}", gold.name, sample.line, "expected_output") for each in wrong]
+        problems += others
+        if spans and not wrong and not others:
+            old = samples[query_id].get("expected_output")
+            new = [*spans.values()]
+            nested = isinstance(old, Mapping) and isinstance(old.get("ids"), list | dict)
+            samples[query_id] = {**samples[query_id], "expected_output": {**old, "ids": new} if old and nested else new}
+            lines.pop(query_id, None)
+    return replace(documents, samples=samples, lines=lines), problems
 
 
-def _from_json(source: Source) -> GoldDocuments:
-    return _from_document(strict_json(source.text()))
+def _spans(
+    sample: Sample, each: str, corpus: Mapping[str, str], chunks: Mapping[str, Item], *, passages: bool
+) -> Sequence[Span]:
+    """The spans that a judged id stands for; else a ValueError says what is wrong."""
+    name = shown(each)
+    chunk = chunks.get(each)
+    span = sample.spans.get(each)
+    if chunk and chunk.start is not None and chunk.end is not None:
+        span = Span(document_of(each, chunk.doc_id), chunk.start, chunk.end)
+    if span:
+        document = corpus.get(span.doc)
+        if document is None:
+            raise ValueError(f"{name} is of {shown(span.doc)}, which is no document of the corpus")
+        if span.end > len(document):
+            raise ValueError(f"{name} ends at {span.end}, beyond its document, which has {len(document)} code points")
+        text = document[span.start : span.end]
+        if span.text and folded(span.text.rstrip("….")) not in folded(text):
+            raise ValueError(f"{name} is {shown(text)} in the corpus, not {shown(span.text)}; correct its offsets")
+        return [span if span.text else replace(span, text=text)]
+    if chunk and chunk.text:
+        return _spans_of([chunk.text], document_of(each, chunk.doc_id), corpus, name)
+    if passages and each:
+        return _spans_of([each], "", corpus)
+    if sample.answers and (each in corpus or not each):
+        return _spans_of(sample.answers, each, corpus)
+    if each in corpus:
+        raise ValueError(f"{name} is a whole document; quote the answer in metadata.answer, {_BY_HAND}")
+    raise ValueError(f"{name} is no chunk of --run or --chunks that has a text or offsets, nor a whole document")
 
 
-def _from_yaml(source: Source) -> GoldDocuments:
-    from rankgate.readers.yaml_text import load_yaml  # noqa: PLC0415 -- paid only for YAML
+def _spans_of(texts: Sequence[str], doc: str, corpus: Mapping[str, str], chunk: str = "") -> list[Span]:
+    """The passages that these texts are, each at most once: in this document if the corpus has it, else in any.
 
-    return _from_document(load_yaml(source.text(), source.name).value)
-
-
-def _from_document(value: Any) -> GoldDocuments:
-    beside = {key: other for key, other in value.items() if key != "samples"} if isinstance(value, dict) else None
-    entries = value.get("samples") if isinstance(value, dict) else value
-    entries = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
-    return GoldDocuments(samples={str(entry.get("id")): entry for entry in entries}, beside=beside)
-
-
-_SHAPES = {
-    "jsonl": _from_jsonl,
-    "json": _from_json,
-    "yaml": _from_yaml,
-}
+    `chunk` is what messages call the chunk that the text is of, whose ends may lie within words. A ValueError where a
+    text stands more than once, or none stands anywhere.
+    """
+    documents = {doc: corpus[doc]} if doc in corpus else corpus
+    spans: list[Span] = []
+    for quoted in texts:
+        matches: list[Span] = []
+        for name, text in documents.items():
+            for start, end in places(quoted, text, borders=not chunk):
+                matches.append(Span(name, start, end, text[start:end]))
+        if matches[1:]:
+            where = ", ".join(shown(each.id) for each in matches[:3])
+            raise ValueError(f"{chunk or shown(quoted)} stands more than once ({where}); quote more of it, {_BY_HAND}")
+        spans += matches
+    if not spans:
+        what = chunk or " or ".join(map(shown, texts[:3]))
+        where = shown(doc) if doc in corpus else "the corpus"
+        raise ValueError(f"{what} stands nowhere in {where}; quote it exactly, {_BY_HAND}")
+    return spans

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from rankgate.collecting.labels import Label, plain_number
-from rankgate.collecting.pool import Pair
+from rankgate.collecting.gold_documents import plain_number
+from rankgate.collecting.pool import Label, Pair
 from rankgate.collecting.sheets import as_json_lines, as_sheet, is_jsonl, rows_of
 from rankgate.errors import Problem, shown
 from rankgate.readers.base import ProblemLog, finite_number, id_of

@@ -17,8 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.collecting.code_state import PARTIAL, Making, digest_here, why_not_resumed
-from rankgate.collecting.lines import Key, Line, checked_provenance, encoded, run_line
-from rankgate.collecting.partial import PartialRun
+from rankgate.collecting.lines import Key, Line, PartialRun, checked_provenance, encoded, run_line
 from rankgate.collecting.retriever import Retrieve, Service, StopError, failure, name_of
 from rankgate.collecting.workers import Calls, Outcome, Question, ask, refuse_limits
 from rankgate.errors import Problem, RankgateError, bad_input, did_you_mean, from_python, option, redacted, shown

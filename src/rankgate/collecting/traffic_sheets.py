@@ -17,7 +17,7 @@ import msgspec
 
 from rankgate.collecting.sheets import as_json_lines, as_sheet
 from rankgate.collecting.sheets import rows_of as rows_in
-from rankgate.collecting.traffic_draw import Known
+from rankgate.collecting.traffic import Known
 from rankgate.errors import Problem, shown
 from rankgate.model.traffic_lists import TrafficLabel, TrafficPair, TrafficSheet
 from rankgate.readers.base import ProblemLog, finite_number

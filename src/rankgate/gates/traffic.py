@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.collecting.traffic_draw import LEAST, Bounds, bounds_of, drawn_by, drawn_for, known_labels
+from rankgate.collecting.traffic import LEAST, Bounds, bounds_of, drawn_by, drawn_for, known_labels
 from rankgate.criteria import Criteria, Gate
 from rankgate.criteria.traffic import TrafficRuns, compared_as, traffic_gate, traffic_runs
 from rankgate.gates.decision_rule import Finding, rule_on_drop
