@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankgate.gates.decision_rule import rule_on_drop
-from rankgate.gates.people import without_gain
+from rankgate.gates.judged import without_gain
 from rankgate.gates.trust import advisory
 from rankgate.model.answers import Rate
 from rankgate.model.calibration import MetricCalibration

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rankgate.gates.given_up import TIMES, ScoredAnchor, given_up
+from rankgate.gates.anchor import TIMES, ScoredAnchor, given_up
 from rankgate.model.lineage import AnchorMark
 from simulate_parts import GATED, GATES, MOVING, Floats, System, gold_of, made, real, scores_of
 from simulate_verdicts import LIMIT, percent, table

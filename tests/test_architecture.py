@@ -114,7 +114,6 @@ FORBIDDEN = [
     ("metrics.changed_lists", ("readers", "files", "model.report", "model.wording"), "reads no file and says no word"),
     ("collecting.pool", ("readers", "files", "metrics.scoring"), "rankings in, pairs out; labels in, judgments out"),
     ("gates.decide", ("readers", "files", "baselines", "diagnosis"), "pure: scores in, a decision out"),
-    ("gates.rulings", ("readers", "files", "baselines", "diagnosis"), "pure: scores in, a decision out"),
     ("gates.drops", ("readers", "files", "baselines", "diagnosis"), "pure: scores in, a decision out"),
     ("model", ("readers", "metrics"), "the bot reads a report without the machinery"),
     ("base_ref", ("renderers", "gates.decide", "metrics.scoring"), "what one check says is given to it"),

@@ -15,7 +15,7 @@ from tests.report_keys import with_keys
 from tests.repositories import commit, git
 
 from rankgate.cli import main
-from rankgate.gates.publishing import published
+from rankgate.gates.compose import published
 from rankgate.model.answer_losses import AnswerChanges, AnswerLoss, LostClaim, Stage, Unsupported, UnsupportedClaim
 from rankgate.model.answers import Entailment, VerdictKind
 from rankgate.model.report import Provenance, Published, Report

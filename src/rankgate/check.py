@@ -11,10 +11,9 @@ from rankgate.criteria.inputs import Inputs, gold_of, require_inputs, waivers_of
 from rankgate.criteria.run_code import with_code
 from rankgate.criteria.runs import trend_before
 from rankgate.errors import RankgateError
-from rankgate.gates.compose import compose
+from rankgate.gates.compose import compose, published
 from rankgate.gates.conclude import with_other_code
 from rankgate.gates.evaluation import Case, evaluate
-from rankgate.gates.publishing import published
 from rankgate.gates.results import changes_of, results_of, with_diagnosis
 from rankgate.metrics.scored_run import ReadProgress
 from rankgate.model.report import Report

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from rankgate.gates.fitting import SHOWN
+from rankgate.gates.evaluation import SHOWN
 from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score

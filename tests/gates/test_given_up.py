@@ -9,7 +9,7 @@ from tests.gate_rows import scores_of
 from tests.rows import each_row
 
 from rankgate.criteria.model import parse_criteria
-from rankgate.gates.given_up import ScoredAnchor, given_up, noted
+from rankgate.gates.anchor import ScoredAnchor, given_up, noted
 from rankgate.model.lineage import AnchorMark
 from rankgate.model.scores import Scores
 from rankgate.model.values import Gold, Sample

@@ -12,8 +12,7 @@ from tests.gates.deciding import decide
 from tests.rows import each_row
 
 from rankgate.criteria import Criteria, Gate, Limits, SegmentRule
-from rankgate.gates.judged import Judge
-from rankgate.gates.people import PeopleUnits
+from rankgate.gates.judged import Judge, PeopleUnits
 from rankgate.gates.sights import (
     SightFact,
     UnseenAnswers,

@@ -43,10 +43,10 @@ from rankgate.criteria.run_code import with_code
 from rankgate.criteria.runs import RunFile
 from rankgate.errors import Problem, RankgateError
 from rankgate.files.git import GitError
+from rankgate.gates.compose import published
 from rankgate.gates.conclude import with_other_code
 from rankgate.gates.evaluation import Case
 from rankgate.gates.not_judged import not_judged
-from rankgate.gates.publishing import published
 from rankgate.metrics.matching import By
 from rankgate.model.base_ref import BaseSide, LogChange
 from rankgate.model.base_words import BASELINE_SUPPLIED, label_notes

@@ -27,8 +27,7 @@ from rankgate.diagnosis.notes import absent_notes, missing_notes
 from rankgate.errors import bad_input, on_one_line, shown
 from rankgate.files.writing import write_atomic
 from rankgate.gates.details import with_details
-from rankgate.gates.evaluation import Evaluation
-from rankgate.gates.fitting import with_shown
+from rankgate.gates.evaluation import Evaluation, with_shown
 from rankgate.metrics.base import Kind, Metric, widest_change
 from rankgate.metrics.comparison import Comparison, compare
 from rankgate.metrics.estimates import Estimate

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rankgate.baselines.stores import same_file
 from rankgate.criteria.inputs import Inputs
@@ -11,15 +12,14 @@ from rankgate.diagnosis.differences import gold_differences, run_differences
 from rankgate.diagnosis.gold_set import gold_changes
 from rankgate.diagnosis.movements import movements_to_list, with_displacers
 from rankgate.gates.evaluation import Case, Evaluation
-from rankgate.gates.given_up import ScoredAnchor, given_up, in_steps, noted
 from rankgate.gates.lost_parts import unnamed_losses
 from rankgate.gates.results import BaselineFacts, Changes
 from rankgate.metrics.plugins import packages_of
 from rankgate.metrics.scored_run import ScoredRun
-from rankgate.model.conclusion import PartLoss
+from rankgate.model.conclusion import GivenUp, PartLoss
 from rankgate.model.differences import Difference
 from rankgate.model.gate_result import GateResult
-from rankgate.model.lineage import GoldMark, Lineage
+from rankgate.model.lineage import AnchorMark, GoldMark, Lineage
 from rankgate.model.lineage_words import (
     age_problems,
     anchor_problem,
@@ -31,6 +31,9 @@ from rankgate.model.lineage_words import (
 from rankgate.model.scores import Scores
 from rankgate.model.values import Verdict
 from rankgate.readers.base import Run
+
+if TYPE_CHECKING:
+    from rankgate.gates.anchor import ScoredAnchor
 
 _EMPTY_BASELINE = (
     "the baseline is empty: no question got a result there, so that no loss can show; accept a run that has some"
@@ -53,14 +56,21 @@ def facts_of(
     """Of an evaluation that has this baseline; `mark` is what the gold set is now."""
     anchor = evaluation.anchor
     lineage, age = baseline.run.lineage, case.criteria.baseline.max_age
-    adding = given_up(case.criteria.gates, evaluation.scores, anchor, results) if anchor else []
+    losses: list[GivenUp] = []
+    noted_anchor: AnchorMark | None = None
+    if anchor:
+        from rankgate.gates.anchor import given_up, in_steps, noted  # noqa: PLC0415 -- paid only where a store remembers runs
+
+        adding = given_up(case.criteria.gates, evaluation.scores, anchor, results)
+        losses = in_steps(adding, results)
+        noted_anchor = noted(anchor, adding)
     lists = (None, None) if case.inputs.verdict_alone else changes.lists.plain
     listed = movements_to_list(changes.moved)
     return BaselineFacts(
         stale=[_STALE for finding in changes.findings if finding.rule == STALE],
         lost_parts=_lost_parts(case, evaluation, results, baseline.scores),
-        given_up=in_steps(adding, results),
-        anchor=noted(anchor, adding) if anchor else None,
+        given_up=losses,
+        anchor=noted_anchor,
         aged=age_problems(lineage, age.days, age.commits) if lineage else [],
         warnings=_warnings(case, baseline, anchor),
         notes=_notes(lineage, anchor),

@@ -1,4 +1,4 @@
-"""From decisions to the report: the overall verdict, what was compared with what, and the call that repeats it."""
+"""From decisions to the report: the overall verdict, what was compared with what, and which of its texts may leave."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from rankgate import __version__
-from rankgate.criteria import Criteria, InputFile
-from rankgate.criteria.inputs import Inputs
+from rankgate.criteria import Criteria
 from rankgate.diagnosis.gold_set import mark_of
 from rankgate.diagnosis.listings import oddities_of
 from rankgate.diagnosis.notes import judged_value, notes_of, stray_scores, untrusted_notes
 from rankgate.errors import Problem
+from rankgate.gates.commands import call_of, command_of
 from rankgate.gates.conclude import concluded, empties_of
 from rankgate.gates.evaluation import Case, Evaluation
 from rankgate.gates.results import BaselineFacts, Changes, WaivedResults, losers
@@ -22,17 +22,18 @@ from rankgate.metrics.base import Metric
 from rankgate.metrics.estimates import attainable, distribution, estimate, is_rate
 from rankgate.metrics.gaps import baseline_column, gaps
 from rankgate.metrics.matching import OF_THE_LINE, By
-from rankgate.model.answer_losses import AnswerChanges
+from rankgate.model.answer_losses import AnswerChanges, AnswerLoss, Unsupported
+from rankgate.model.details import Expected
 from rankgate.model.gate_result import GateResult
 from rankgate.model.lineage import GoldMark
 from rankgate.model.report import (
     BaselineSource,
-    Call,
     Explanation,
     Measurements,
     MetricValue,
     Moved,
     Provenance,
+    Published,
     Queries,
     Remarks,
     Report,
@@ -42,10 +43,10 @@ from rankgate.model.report import (
     TrendPoint,
 )
 from rankgate.model.scores import Scores
+from rankgate.model.traffic import Traffic
 from rankgate.model.values import CONFIDENCE, Gold, Verdict
 from rankgate.readers.base import Run
-from rankgate.readers.formats import NAMES, fingerprint_of
-from rankgate.readers.source import STDIN
+from rankgate.readers.formats import fingerprint_of
 
 if TYPE_CHECKING:
     from rankgate.gates.traffic import TrafficResult
@@ -299,51 +300,56 @@ def _source(run: Run) -> dict[str, Any]:
     return {"path": run.name, "format": run.format, "about": dict(sorted(run.provenance.items()))}
 
 
-def call_of(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline: Run | None) -> Call:
-    """What has to be said again: files that the criteria do not name, by the names under which reports show them."""
-    written = criteria.inputs
-    files = [("gold", inputs.gold, written.gold, gold.name), ("run", inputs.run, written.run, run.name)]
-    files += [("baseline", inputs.baseline, written.baseline, baseline.name)] if baseline else []
-    options: dict[str, str] = {}
-    for option, named, known, name in files:
-        if named and named.is_file and not (named.is_table or (known and known.path == named.path)):
-            options[option] = as_typed(named, name)
-    store = inputs.baseline is not None or criteria.inputs.baseline is not None
-    judging = ["--base", inputs.base] if inputs.base else []
-    if inputs.untrusted_run:
-        judging.append("--untrusted-run")
-    if inputs.verdicts or inputs.untrusted_run or (inputs.run and inputs.run.path == STDIN):
-        judging += ["--store", inputs.verdicts or "verdicts.jsonl"]
-    retriever = criteria.retriever is not None
-    return Call(options=options, judging=tuple(judging), retriever=retriever, store=store)
+def published(report: Report, texts: Published) -> Report:
+    """The report with as many texts of questions, answers and passages as may leave: all, none, or none of traffic.
+
+    By `numbers` what the gold set expects has no ids but its texts, and is numbered.
+    """
+    if texts == "full":
+        return report
+    traffic = report.measured.traffic
+    if traffic is not None:
+        traffic = _by_id(traffic, documents=texts != "numbers")
+        report = replace(report, measured=replace(report.measured, traffic=traffic))
+    if texts == "gold":
+        return report
+    misses = [replace(move, question=None) for move in report.changes.misses]
+    if texts == "numbers":
+        misses = [replace(move, documents=_numbered(move.documents)) for move in misses]
+    answers = report.changes.answers
+    if answers is not None:
+        losses = [_without_texts(loss) for loss in answers.losses]
+        answers = replace(answers, losses=losses, unsupported=[_unquoted(each) for each in answers.unsupported])
+    oddities = report.explanation.oddities
+    if oddities is not None and texts == "numbers":
+        oddities = replace(oddities, examples=[], spellings=[])
+    details = report.explanation.details
+    if details is not None:
+        questions = [replace(each, question=None) for each in details.questions]
+        if texts == "numbers":
+            questions = [replace(each, expected=tuple(_numbered(each.expected))) for each in questions]
+        details = replace(details, questions=tuple(questions), texts=({}, {}))
+    return replace(
+        report,
+        changes=replace(report.changes, misses=misses, answers=answers),
+        explanation=replace(report.explanation, oddities=oddities, details=details),
+    )
 
 
-def as_typed(file: InputFile | None, name: str) -> str:
-    """A file as an option takes it, also where its name begins as an option or as `FORMAT:FILE` does."""
-    if file and file.path == STDIN:
-        name = STDIN
-    elif name.startswith("-") or name.partition(":")[0] in NAMES:
-        name = f"./{name}"
-    return f"{file.format}:{name}" if file and file.format else name
+def _numbered(documents: Sequence[Expected]) -> list[Expected]:
+    return [replace(each, id=f"passage {number}") for number, each in enumerate(documents, start=1)]
 
 
-def command_of(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline: Run | None) -> list[str]:
-    """The call that repeats this check, as one would type it; none where something is in Python's memory alone."""
-    if inputs.asked or inputs.in_memory:
-        return []
-    command = ["rankgate", "check", "--criteria", criteria.name]
-    files = (("gold", inputs.gold, criteria.inputs.gold, gold.name), ("run", inputs.run, criteria.inputs.run, run.name))
-    for flag, named, written, name in files:
-        if named is None and written and (written.format or written.map):
-            continue  # the criteria say how it is read, too
-        command += [f"--{flag}", as_typed(named, name)]
-    command += ["--untrusted-run"] if inputs.untrusted_run else []
-    command += ["--verdicts", inputs.verdicts] if inputs.verdicts else []
-    corpus = inputs.details.corpus if inputs.details else None
-    command += ["--corpus", corpus, "-o", "report.html"] if corpus else []
-    store = None if inputs.baseline else criteria.inputs.baseline
-    described = store and (store.format or store.map)
-    if baseline is None or described:
-        return command
-    form = inputs.baseline and inputs.baseline.format
-    return [*command, "--baseline", f"{form}:{baseline.name}" if form else baseline.name]
+def _by_id(traffic: Traffic, *, documents: bool) -> Traffic:
+    examples = [replace(each, question=None) for each in traffic.examples]
+    if not documents:
+        examples = [replace(each, before=(), now=()) for each in examples]
+    return replace(traffic, examples=examples)
+
+
+def _without_texts(loss: AnswerLoss) -> AnswerLoss:
+    return replace(loss, question=None, claims=tuple(replace(claim, text="") for claim in loss.claims))
+
+
+def _unquoted(answer: Unsupported) -> Unsupported:
+    return replace(answer, question=None, claims=tuple(replace(claim, text="", quote="") for claim in answer.claims))

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from rankgate.gates.commands import accept_command, next_command
 from rankgate.gates.concluded_gate import bound_of, by_other_keys, fields_of, missing_of
-from rankgate.gates.next_command import accept_command, next_command
 from rankgate.model.conclusion import NEARLY_ALL, Conclusion, ConclusionKind, Empties, GivenUp, PartLoss, Strength
 from rankgate.model.gate_result import GateResult
 from rankgate.model.headline import sentence

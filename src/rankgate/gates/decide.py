@@ -1,14 +1,17 @@
-"""Criteria × scores × scores → gate results. Pure: the same scores always give the same verdict."""
+"""Criteria × scores × scores → gate results: each limit is ruled on by its evidence, or why it cannot be. Pure."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
-from rankgate.gates.decision_rule import Rulings
+from rankgate.gates.decision_rule import Finding, Ruled, Rulings, in_doubt, rule_on_floor
 from rankgate.gates.measurement import Measurement, measure
-from rankgate.gates.rulings import rule
+from rankgate.metrics.estimates import Estimate, estimate
+from rankgate.metrics.gaps import FEW, at_worst, too_many
 from rankgate.model.gate_result import (
     NO_CHANGE,
     Counted,
@@ -20,9 +23,10 @@ from rankgate.model.gate_result import (
     MeasuredChange,
     MeasuredValue,
 )
-from rankgate.model.values import TOLERANCE, WARNING_LEVEL, EvidenceState, Reason, Ruling, RunField, Verdict
+from rankgate.model.values import TOLERANCE, WARNING_LEVEL, EvidenceState, Reason, ReasonKind, Ruling, RunField, Verdict
 
 if TYPE_CHECKING:
+    from rankgate.criteria import Gate
     from rankgate.metrics.comparison import Comparison
 
 
@@ -72,6 +76,116 @@ def decide(measurement: Measurement) -> GateResult:
     )
 
 
+def rule(measurement: Measurement, *, may_block: bool) -> Rulings:
+    """Rule on the gate's floor and on its drop; `may_block` says whether a limit of it may."""
+    gate, metric = measurement.gate, measurement.gate.metric
+    waits_for_baseline = RunField.BASELINE in metric.needs and measurement.baseline is None
+    if measurement.value is None and measurement.finite and waits_for_baseline:
+        return Rulings(warnings=[Reason(ReasonKind.NO_BASELINE)])
+    lacking = _lacking(measurement)
+    if measurement.value is None and not lacking:
+        nowhere = Reason(ReasonKind.UNDEFINED, count=len(measurement.values))
+        return Rulings(unjudged=[nowhere if measurement.finite else Reason(ReasonKind.NOT_FINITE)])
+    rulings = Rulings(unjudged=lacking)
+    if lacking and measurement.by_judge:
+        from rankgate.gates.left_open import rule_lacking  # noqa: PLC0415 -- paid only where answers are judged
+
+        rulings = rule_lacking(measurement, lacking, may_block=may_block)
+    if not lacking and gate.limits_drop:
+        from rankgate.gates.drops import rule_drop  # noqa: PLC0415 -- paid only where a drop is limited
+
+        rulings = rule_drop(measurement, may_block=may_block)
+    counted = measurement.counted or measurement.value
+    if not lacking and counted is not None and gate.threshold is not None:
+        rulings = replace(rulings, limits=[*rulings.limits, _floor(measurement, counted, gate.threshold)])
+    doubts = _doubts(measurement) if measurement.value else []
+    return replace(rulings, warnings=[*rulings.warnings, *doubts])
+
+
+def _floor(measurement: Measurement, counted: Estimate, threshold: float) -> Ruled:
+    """The ruling on the value; in doubt where it holds, but not with the worst for what is missing.
+
+    What a judge left open is filled in.
+    """
+    gate, candidate = measurement.gate, measurement.candidate
+    finding = _on_floor(gate, counted, threshold)
+    reason = Reason(ReasonKind.THRESHOLD, ruling=finding.ruling, state=finding.state)
+    missing = set(measurement.gaps.missing)
+    if not missing:
+        return Ruled(finding, reason)
+    if measurement.by_judge:
+        from rankgate.gates.left_open import floor_left_open  # noqa: PLC0415 -- paid only where answers are judged
+
+        return floor_left_open(measurement, finding, partial(_on_floor, gate, threshold=threshold))
+    metric = gate.metric
+    values = candidate.uncut_values(metric.name)
+    column = at_worst(metric, (values, measurement.baseline_values), missing)
+    worst = estimate(column, metric, candidate.clusters, confidence=gate.confidence) or counted
+    counting = replace(reason, count=len(measurement.gaps.missing), at_worst=worst.value)
+    return in_doubt(Ruled(finding, counting), _on_floor(gate, worst, threshold).ruling, gate)
+
+
+def _on_floor(gate: Gate, value: Estimate, threshold: float) -> Finding:
+    return rule_on_floor(gate.evidence, value.value, value.ci, threshold, gate.metric.direction)
+
+
+def _lacking(measurement: Measurement) -> list[Reason]:
+    """Why a gate cannot be judged: too many queries lack the value, in a run that one of its limits looks at."""
+    gate, candidate, gaps = measurement.gate, measurement.candidate, measurement.gaps
+    rows: dict[Literal["run", "baseline"], Sequence[int]] = {"run": gaps.missing}
+    if measurement.change is not None and gate.regression_max is not None:
+        rows["baseline"] = gaps.missing_before
+    unplaced = any(candidate.query_ids[row] in candidate.unfit for row in gaps.missing)
+    need = RunField.OFFSETS if unplaced else None
+    kind = ReasonKind.NO_VERDICT if measurement.by_judge else ReasonKind.MISSING
+    return [
+        Reason(kind, count=len(each), among=measurement.scored, source=source, need=need)
+        for source, each in rows.items()
+        if too_many(each, measurement.scored, gate.max_unjudged)
+    ]
+
+
+def _doubts(measurement: Measurement) -> list[Reason]:
+    """Reasons to look twice although no limit is broken."""
+    gate, candidate, one_sided = measurement.gate, measurement.candidate, measurement.gaps.one_sided
+    doubts: list[Reason] = []
+    if candidate.missing and gate.metric.worst is None:
+        doubts.append(Reason(ReasonKind.ABSENT, count=len(candidate.missing)))
+    limits_drop = measurement.change is not None and gate.regression_max is not None
+    if limits_drop and len(one_sided) > FEW * len(candidate.query_ids):
+        doubts.append(Reason(ReasonKind.ONE_SIDED, count=len(one_sided)))
+    return doubts
+
+
+def _reasons(measurement: Measurement, rulings: Rulings, ruling: Ruling) -> list[Reason]:
+    """Those of the limits of which this became; each says whether its interval is over clusters."""
+    clustered = bool(measurement.candidate.clusters) and measurement.gate.metric.at_quantile is None
+    return [replace(reason, clusters=clustered) for reason in rulings.reasons(ruling)]
+
+
+def _beyond_noise_first(measurement: Measurement, inconclusive: list[Reason]) -> list[Reason]:
+    """What exceeds a limit and is not proven, with what is more than noise does marked and before what is not.
+
+    Noise is what the interval does not exclude at a one-sided level of 8 % for a gate that blocks, and at that of the
+    proof for one that only warns. Values that are missing are no noise, and where there is no interval nobody can tell.
+    """
+    if not measurement.gate.blocks or all(reason.in_doubt for reason in inconclusive):
+        return inconclusive
+    wider = measurement.gate.model_copy(update={"confidence": 1 - 2 * WARNING_LEVEL})
+    again = measure(wider, measurement.candidate, measurement.baseline, measurement.units)
+    kinds = {reason.kind for reason in rule(again, may_block=True).reasons(Ruling.VIOLATED)}
+    marked = [replace(each, beyond_noise=not each.in_doubt and each.kind in kinds) for each in inconclusive]
+    return sorted(marked, key=lambda reason: not reason.in_doubt)
+
+
+def _verdict(rulings: Rulings, *, blocks: bool, doubtful: bool) -> Verdict:
+    if rulings.unjudged:
+        return Verdict.NOT_JUDGED
+    if rulings.reasons(Ruling.VIOLATED):
+        return Verdict.FAIL if blocks else Verdict.WARN
+    return Verdict.WARN if doubtful else Verdict.PASS
+
+
 def _measured(measurement: Measurement) -> MeasuredValue:
     value, by_metric = measurement.value, measurement.metric_value
     if value is None:
@@ -83,6 +197,12 @@ def _measured(measurement: Measurement) -> MeasuredValue:
         ci=value.ci,
         n=value.n,
     )
+
+
+def _counted(measurement: Measurement) -> Counted | None:
+    """What counts for the floor, where that is not the value that is shown."""
+    counted = measurement.counted
+    return Counted(counted.value, counted.ci) if counted and counted != measurement.value else None
 
 
 def _change(measurement: Measurement) -> MeasuredChange:
@@ -103,26 +223,6 @@ def _change(measurement: Measurement) -> MeasuredChange:
         exact=change.exact,
         n_pairs=change.n_pairs,
     )
-
-
-def _verdict(rulings: Rulings, *, blocks: bool, doubtful: bool) -> Verdict:
-    if rulings.unjudged:
-        return Verdict.NOT_JUDGED
-    if rulings.reasons(Ruling.VIOLATED):
-        return Verdict.FAIL if blocks else Verdict.WARN
-    return Verdict.WARN if doubtful else Verdict.PASS
-
-
-def _reasons(measurement: Measurement, rulings: Rulings, ruling: Ruling) -> list[Reason]:
-    """Those of the limits of which this became; each says whether its interval is over clusters."""
-    clustered = bool(measurement.candidate.clusters) and measurement.gate.metric.at_quantile is None
-    return [replace(reason, clusters=clustered) for reason in rulings.reasons(ruling)]
-
-
-def _counted(measurement: Measurement) -> Counted | None:
-    """What counts for the floor, where that is not the value that is shown."""
-    counted = measurement.counted
-    return Counted(counted.value, counted.ci) if counted and counted != measurement.value else None
 
 
 def _other_delta(change: Comparison, by_metric: Comparison | None) -> float | None:
@@ -148,18 +248,3 @@ def _evidence_state(measurement: Measurement, rulings: Rulings) -> EvidenceState
         if state in states:
             return state
     return EvidenceState.CLEAR
-
-
-def _beyond_noise_first(measurement: Measurement, inconclusive: list[Reason]) -> list[Reason]:
-    """What exceeds a limit and is not proven, with what is more than noise does marked and before what is not.
-
-    Noise is what the interval does not exclude at a one-sided level of 8 % for a gate that blocks, and at that of the
-    proof for one that only warns. Values that are missing are no noise, and where there is no interval nobody can tell.
-    """
-    if not measurement.gate.blocks or all(reason.in_doubt for reason in inconclusive):
-        return inconclusive
-    wider = measurement.gate.model_copy(update={"confidence": 1 - 2 * WARNING_LEVEL})
-    again = measure(wider, measurement.candidate, measurement.baseline, measurement.units)
-    kinds = {reason.kind for reason in rule(again, may_block=True).reasons(Ruling.VIOLATED)}
-    marked = [replace(each, beyond_noise=not each.in_doubt and each.kind in kinds) for each in inconclusive]
-    return sorted(marked, key=lambda reason: not reason.in_doubt)

@@ -10,6 +10,7 @@ from rankgate import __version__
 from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import Problem, ProblemKind, RankgateError
+from rankgate.gates.commands import as_typed
 from rankgate.gates.conclude import with_conclusion
 from rankgate.model.report import BaselineSource, Call, Provenance, Report, RunOrigin, Source
 from rankgate.model.values import Verdict
@@ -47,8 +48,6 @@ def not_judged(inputs: Inputs, problems: Sequence[Problem], call: Call | None = 
 
 def call_again(inputs: Inputs) -> Call:
     """The files that the caller named, of which none was read."""
-    from rankgate.gates.compose import as_typed  # noqa: PLC0415 -- who publishes a report types nothing again
-
     files = {"gold": inputs.gold, "run": inputs.run, "baseline": inputs.baseline}
     named = {option: file for option, file in files.items() if file and file.is_file and not file.is_table}
     return Call(options={option: as_typed(file, shown_path(file.path)) for option, file in named.items()})

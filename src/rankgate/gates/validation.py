@@ -19,7 +19,7 @@ from rankgate.errors import Problem, RankgateError
 from rankgate.gates import sights
 from rankgate.gates import warnings as facts
 from rankgate.gates.apply_waivers import waivable
-from rankgate.gates.fitting import refuse_lacking, refuse_misfits
+from rankgate.gates.evaluation import refuse_lacking, refuse_misfits
 from rankgate.gates.judging import judge_scores, overall_results
 from rankgate.gates.traffic import repeated
 from rankgate.metrics.plan import Plan, require_fields, require_gold_queries

@@ -1,14 +1,73 @@
-"""What a reader of a report types next. Pure."""
+"""The commands that a report names: the call that repeats it, and what its reader types next. Pure."""
 
 from __future__ import annotations
 
-from rankgate.criteria import DEFAULT_PATHS
+from typing import TYPE_CHECKING
+
+from rankgate.criteria import DEFAULT_PATHS, InputFile
 from rankgate.errors import ProblemKind
 from rankgate.model.conclusion import Conclusion, ConclusionKind, Strength
 from rankgate.model.report import Call, Report
-from rankgate.model.values import ReasonKind, Verdict
+from rankgate.model.values import Gold, ReasonKind, Verdict
+from rankgate.readers.base import Run
+from rankgate.readers.formats import NAMES
+from rankgate.readers.source import STDIN
+
+if TYPE_CHECKING:
+    from rankgate.criteria import Criteria
+    from rankgate.criteria.inputs import Inputs
 
 PAGE = "report.html"
+
+
+def call_of(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline: Run | None) -> Call:
+    """What has to be said again: files that the criteria do not name, by the names under which reports show them."""
+    written = criteria.inputs
+    files = [("gold", inputs.gold, written.gold, gold.name), ("run", inputs.run, written.run, run.name)]
+    files += [("baseline", inputs.baseline, written.baseline, baseline.name)] if baseline else []
+    options: dict[str, str] = {}
+    for option, named, known, name in files:
+        if named and named.is_file and not (named.is_table or (known and known.path == named.path)):
+            options[option] = as_typed(named, name)
+    store = inputs.baseline is not None or criteria.inputs.baseline is not None
+    judging = ["--base", inputs.base] if inputs.base else []
+    if inputs.untrusted_run:
+        judging.append("--untrusted-run")
+    if inputs.verdicts or inputs.untrusted_run or (inputs.run and inputs.run.path == STDIN):
+        judging += ["--store", inputs.verdicts or "verdicts.jsonl"]
+    retriever = criteria.retriever is not None
+    return Call(options=options, judging=tuple(judging), retriever=retriever, store=store)
+
+
+def as_typed(file: InputFile | None, name: str) -> str:
+    """A file as an option takes it, also where its name begins as an option or as `FORMAT:FILE` does."""
+    if file and file.path == STDIN:
+        name = STDIN
+    elif name.startswith("-") or name.partition(":")[0] in NAMES:
+        name = f"./{name}"
+    return f"{file.format}:{name}" if file and file.format else name
+
+
+def command_of(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline: Run | None) -> list[str]:
+    """The call that repeats this check, as one would type it; none where something is in Python's memory alone."""
+    if inputs.asked or inputs.in_memory:
+        return []
+    command = ["rankgate", "check", "--criteria", criteria.name]
+    files = (("gold", inputs.gold, criteria.inputs.gold, gold.name), ("run", inputs.run, criteria.inputs.run, run.name))
+    for flag, named, written, name in files:
+        if named is None and written and (written.format or written.map):
+            continue  # the criteria say how it is read, too
+        command += [f"--{flag}", as_typed(named, name)]
+    command += ["--untrusted-run"] if inputs.untrusted_run else []
+    command += ["--verdicts", inputs.verdicts] if inputs.verdicts else []
+    corpus = inputs.details.corpus if inputs.details else None
+    command += ["--corpus", corpus, "-o", "report.html"] if corpus else []
+    store = None if inputs.baseline else criteria.inputs.baseline
+    described = store and (store.format or store.map)
+    if baseline is None or described:
+        return command
+    form = inputs.baseline and inputs.baseline.format
+    return [*command, "--baseline", f"{form}:{baseline.name}" if form else baseline.name]
 
 
 def next_command(report: Report, conclusion: Conclusion) -> list[str]:
