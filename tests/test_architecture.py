@@ -289,7 +289,7 @@ HOMES = [
     pytest.param("argparse", {"cli"}, id="argparse: only the command line has arguments"),
     pytest.param(
         "jinja2",
-        {"renderers.markdown", "renderers.pages.shell", "judge.replies", "forges.workflows.written"},
+        {"renderers.markdown", "renderers.pages.shell", "judge.replies", "forges.workflows"},
         id="jinja2: Markdown, pages, prompts and workflows have templates",
     ),
     pytest.param(

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from rankgate.cli.dashboard import parser
-from rankgate.forges.workflows.written import Job, gate_text
+from rankgate.forges.workflows import Job, gate_text
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "dashboard.md").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ import yaml
 from msgspec.structs import replace
 from tests.forges.test_workflows import JOB as GATE
 
-from rankgate.forges.workflows.written import gate_text, report_text
+from rankgate.forges.workflows import gate_text, report_text
 
 ROOT = Path(__file__).parents[1]
 WORKFLOWS = ROOT / ".github" / "workflows"

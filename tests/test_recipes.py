@@ -22,7 +22,7 @@ from tests.conftest import lacking
 from tests.forges.test_workflows import JOB
 
 import rankgate
-from rankgate.forges.workflows.written import action_of, gate_text
+from rankgate.forges.workflows import action_of, gate_text
 
 ROOT = Path(__file__).parents[1]
 RECIPES = ROOT / "docs" / "recipes"

@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 from tests.forges import test_workflows
 
-from rankgate.forges.workflows.written import CHECK, gate_text
+from rankgate.forges.workflows import CHECK, gate_text
 from rankgate.model.waiver_use import ACCEPT_RANKINGS
 
 ROOT = Path(__file__).parents[1]

@@ -16,7 +16,7 @@ from rankgate.criteria.inputs import Inputs, PullInputs
 from rankgate.criteria.model import parse_criteria
 from rankgate.criteria.runs import NamedRun, deepest_cutoff
 from rankgate.errors import bad_input, from_python, shown
-from rankgate.forges.base_branch import base_branch
+from rankgate.forges.runner import base_branch
 from rankgate.metrics import evaluation, held
 from rankgate.metrics.held import File, GoldLike, RunLike
 from rankgate.metrics.matching import Matching

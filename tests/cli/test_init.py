@@ -20,7 +20,7 @@ from tests.repositories import commit, git
 import rankgate
 from rankgate.cli import main
 from rankgate.criteria import InputFile, load_criteria
-from rankgate.forges.workflows.written import Job, to_do_on_github
+from rankgate.forges.workflows import Job, to_do_on_github
 from rankgate.metrics.matching import By
 from rankgate.model.values import Evidence
 

@@ -14,10 +14,14 @@ from tests.baselines.test_git_token import server as server  # noqa: PLC0414 -- 
 from tests.repositories import git, sha_of_commit
 
 from rankgate.errors import RankgateError
-from rankgate.forges.base_branch import at_merge, at_tip
-from rankgate.forges.context import Pull
+from rankgate.forges.base_checkout import BaseCheckout, at_merge
+from rankgate.forges.runner import Pull
 
 ABSENT = "e" * 40
+
+
+def at_tip(pull: Pull, clone: Path) -> Pull:
+    return BaseCheckout(repository=clone, date="2026-01-02").at_tip(pull)
 
 
 class Hosted:

@@ -22,7 +22,7 @@ import rankgate.forges.base_checkout
 from rankgate.cli import main
 from rankgate.errors import RankgateError
 from rankgate.forges.base_checkout import LOADER, BaseCheckout, Subject
-from rankgate.forges.context import Pull
+from rankgate.forges.runner import Pull
 from rankgate.model.report import Report
 from rankgate.model.waiver_use import ACCEPT_CHANGE, SetLabel
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from rankgate.forges.check_reports import QUEUE, Record, Result, base_key, commit_verdict, record_of
+from rankgate.forges.checks import QUEUE, Record, Result, base_key, commit_verdict, record_of
 
 MAIN, WEAK = base_key("main"), base_key("weak")
 

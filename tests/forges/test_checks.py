@@ -8,8 +8,7 @@ import pytest
 from tests.forges.github import GitHub, PullRequest
 from tests.forges.scripted import patient
 
-from rankgate.forges.check_reports import Record, base_key
-from rankgate.forges.checks import CHECK, Check, begin, check_name, complete
+from rankgate.forges.checks import CHECK, Check, Record, base_key, begin, check_name, complete
 from rankgate.forges.client import ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN
 from rankgate.renderers.check_run import Annotation, CheckRunOutput

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.rows import each_row
 
 from rankgate.errors import RankgateError
-from rankgate.forges.context import MAX_BYTES, Context, JudgingRun, Pull, WorkflowRun, context_of
+from rankgate.forges.runner import MAX_BYTES, Context, JudgingRun, Pull, WorkflowRun, context_of
 from rankgate.model.report import Links
 
 HEAD, BASE, MERGE = "a" * 40, "b" * 40, "c" * 40

@@ -23,9 +23,9 @@ from rankgate.errors import Problem, bad_input
 from rankgate.forges.base_checkout import BaseCheckout, Subject
 from rankgate.forges.checks import CHECK
 from rankgate.forges.comments import Mark
-from rankgate.forges.context import Context, Pull, context_of
 from rankgate.forges.fork import Judged, concerns_forks, judge_fork, publish_each
 from rankgate.forges.publish import Published, Settings, conclude, joined
+from rankgate.forges.runner import Context, Pull, context_of
 from rankgate.gates.not_judged import not_judged
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report

@@ -19,7 +19,7 @@ from tests.judge.hash_judge import KEY, HashJudge, judging, status
 from rankgate.criteria.judge_block import KEY_VARIABLE
 from rankgate.errors import RankgateError
 from rankgate.forges.base_checkout import BaseCheckout
-from rankgate.forges.context import Pull
+from rankgate.forges.runner import Pull
 from rankgate.model.gate_result import GateResult
 from rankgate.model.report import Report
 from rankgate.model.values import ReasonKind

@@ -14,11 +14,10 @@ from tests.forges.test_rehearsal import Team
 from tests.forges.test_rehearsal import team as team  # noqa: PLC0414 -- a fixture
 
 from rankgate.forges.base_checkout import Subject
-from rankgate.forges.check_reports import Record, base_key
-from rankgate.forges.checks import CHECK
-from rankgate.forges.context import context_of
+from rankgate.forges.checks import CHECK, Record, base_key
 from rankgate.forges.publish import Settings
 from rankgate.forges.pull_labels import labels_now
+from rankgate.forges.runner import context_of
 from rankgate.model.waiver_use import ACCEPT_CHANGE, ACCEPT_RANKINGS, SetLabel
 
 LABEL = ACCEPT_CHANGE

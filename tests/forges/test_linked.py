@@ -13,8 +13,8 @@ from tests.forges.test_fork import ReportingJob, Verdicts, job  # noqa: F401 -- 
 from tests.report_keys import with_keys
 from tests.scenario_calls import report_of
 
-from rankgate.forges.context import Context, JudgingRun, Pull, context_of
 from rankgate.forges.publish import Settings, linked
+from rankgate.forges.runner import Context, JudgingRun, Pull, context_of
 from rankgate.model.base_ref import BaseSide
 from rankgate.model.report import Links, Report
 from rankgate.model.report_text import decode_report

@@ -15,11 +15,10 @@ from tests.forges.github import RULES, TEAM, GitHub, PullRequest
 from tests.forges.scripted import patient
 from tests.scenario_calls import report_of
 
-from rankgate.forges.check_reports import Record, base_key
-from rankgate.forges.checks import CHECK, PUSH_CHECK
+from rankgate.forges.checks import CHECK, PUSH_CHECK, Record, base_key
 from rankgate.forges.client import Client
-from rankgate.forges.context import Context, context_of
 from rankgate.forges.publish import Published, Settings, announce, conclude, publish
+from rankgate.forges.runner import Context, context_of
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report
 

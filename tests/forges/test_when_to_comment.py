@@ -12,9 +12,9 @@ from tests.forges.test_fork import ReportingJob, Verdicts, job  # noqa: F401 -- 
 from tests.scenario_calls import report_of
 
 from rankgate.forges.comments import Mark
-from rankgate.forges.context import Context, JudgingRun
 from rankgate.forges.publish import Published, Settings, When, publish
 from rankgate.forges.pulls import pull_of
+from rankgate.forges.runner import Context, JudgingRun
 from rankgate.model.report_text import decode_report
 from rankgate.model.values import Verdict
 

@@ -19,7 +19,7 @@ from rankgate import INSTALL
 from rankgate.errors import RankgateError
 from rankgate.forges.base_checkout import MAX_JUDGING, MAX_SECONDS
 from rankgate.forges.client import Client
-from rankgate.forges.workflows.written import Job, action_of, gate_text, is_word, report_text, scalar, to_do_on_github
+from rankgate.forges.workflows import Job, action_of, gate_text, is_word, report_text, scalar, to_do_on_github
 from rankgate.readers.yaml_text import quoted
 
 ROOT = Path(__file__).parents[2]

@@ -31,17 +31,15 @@ from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.files.git import repository_around
 from rankgate.files.writing import write_atomic
 from rankgate.forges.artifacts import MEMBER, download_artifact, read_member
-from rankgate.forges.base_branch import QUEUED, at_merge, at_tip, base_branch
-from rankgate.forges.base_checkout import BaseCheckout, unjudged_note
+from rankgate.forges.base_checkout import BaseCheckout, at_merge, unjudged_note
 from rankgate.forges.checks import reports
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN, DEFAULT_GATE
-from rankgate.forges.context import context_of
 from rankgate.forges.fork import Judged, concerns_forks, judge_fork, publish_each
 from rankgate.forges.publish import Published, Settings, announce, check_of, conclude, linked
 from rankgate.forges.pull_labels import labels_now
 from rankgate.forges.pulls import pull_of
-from rankgate.forges.runner import stopped
+from rankgate.forges.runner import QUEUED, base_branch, context_of, stopped
 from rankgate.gates.not_judged import internal_error, not_judged
 from rankgate.model.report import Report, exit_code
 from rankgate.model.values import Verdict
@@ -278,7 +276,7 @@ def _base(job: Job) -> _Base:
     except ForgeError as error:
         needs = "the job needs `permissions: pull-requests: read`"
         raise bad_input(f"the base of the pull request is not known: {error}; {needs}") from error
-    now = at_tip(now, Path.cwd())
+    now = _at_base(job).at_tip(now)
     merged = at_merge(context.pull, now, Path.cwd(), os.environ.get("GITHUB_SHA"))
     return _Base(merged.base_sha, merged.base_ref, now.base_sha)
 

@@ -12,8 +12,7 @@ import msgspec
 from rankgate.errors import bad_input
 from rankgate.files.writing import write_atomic
 from rankgate.forges.comments import ACTIONS_LOGIN, DEFAULT_GATE, checked_gate_id
-from rankgate.forges.context import Context, context_of
-from rankgate.forges.runner import add_summary, set_output
+from rankgate.forges.runner import Context, add_summary, context_of, set_output
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report, encode_report
 from rankgate.renderers.base import RENDERERS

@@ -188,7 +188,7 @@ def _inputs(arguments: argparse.Namespace, *, page: bool) -> Inputs:
     if page and not tables:  # which have no lists
         details = DetailInputs(depth=SHOWN_ITEMS, texts=True, corpus=arguments.corpus)
     if arguments.base:
-        from rankgate.forges.base_branch import base_branch
+        from rankgate.forges.runner import base_branch
 
         branch = base_branch(os.environ)
     if arguments.labels:  # as the reporting job wrote them down

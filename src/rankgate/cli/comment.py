@@ -19,10 +19,9 @@ from rankgate.files.environment import api_url, token_in
 from rankgate.files.git import GitError, repository_around
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN, DEFAULT_GATE, checked_gate_id
-from rankgate.forges.context import Context, context_of
 from rankgate.forges.publish import Published, Settings, When, announce, publish
 from rankgate.forges.pulls import pull_of
-from rankgate.forges.runner import add_summary
+from rankgate.forges.runner import Context, add_summary, context_of
 from rankgate.gates.not_judged import not_judged
 from rankgate.model.report import Report
 from rankgate.renderers.escape import code

@@ -40,7 +40,7 @@ from rankgate.criteria.starter import (
 from rankgate.errors import RankgateError, bad_input, redacted, shown
 from rankgate.files.git import ignore_beside
 from rankgate.files.writing import write_atomic
-from rankgate.forges.workflows.written import GATE, REPORT, gate_text, report_text, to_do_on_github
+from rankgate.forges.workflows import GATE, REPORT, gate_text, report_text, to_do_on_github
 from rankgate.gates.sights import Sight, counting, planned, small_parts
 from rankgate.gates.warnings import reading_facts
 from rankgate.metrics.base import Metric

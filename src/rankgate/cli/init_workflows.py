@@ -9,7 +9,7 @@ from pathlib import Path
 from rankgate import __version__
 from rankgate.criteria import DEFAULT_PATHS, load_criteria
 from rankgate.errors import bad_input
-from rankgate.forges.workflows.written import Job, action_of, is_word
+from rankgate.forges.workflows import Job, action_of, is_word
 
 _REMOTE_HEAD = ".git/refs/remotes/origin/HEAD"
 

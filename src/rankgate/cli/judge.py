@@ -25,8 +25,7 @@ from rankgate.criteria.judge_block import KEY_VARIABLE
 from rankgate.criteria.runs import candidate_run, runs_of
 from rankgate.errors import bad_input, redacted
 from rankgate.files.writing import write_atomic
-from rankgate.forges.base_branch import base_branch
-from rankgate.forges.runner import add_summary
+from rankgate.forges.runner import add_summary, base_branch
 from rankgate.gates.judged import people_of
 from rankgate.gates.sights import judged_facts
 from rankgate.judge.calibrate import OF_SAMPLE, labelled_answer

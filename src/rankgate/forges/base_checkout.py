@@ -1,6 +1,7 @@
-"""A check at another commit: a work tree of its own, a process of its own, and a run that is only data.
+"""A check at the base of a pull request: a work tree of its own, a process of its own, and a run that is only data.
 
-Nothing is checked out: what of a commit judges is copied out of git as plain files, and nothing else of it is there.
+The base is read from where it is now, for an event's payload may be hours old. Nothing is checked out: what of a commit
+judges is copied out of git as plain files, and nothing else of it is there.
 """
 
 from __future__ import annotations
@@ -16,20 +17,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from rankgate.base_ref.files import Tree, digest_below, digest_of
 from rankgate.baselines import is_remote
 from rankgate.baselines.base import Where
+from rankgate.baselines.clones import Clone, clone_of
 from rankgate.baselines.stores import copied, remote_memory
 from rankgate.criteria import DEFAULT_PATHS, Criteria, inputs_named, load_criteria
 from rankgate.criteria.inputs import Inputs
 from rankgate.criteria.judge_block import KEY_VARIABLE, JudgeBlock
-from rankgate.errors import Problem, RankgateError, bad_input
-from rankgate.files.environment import CERTIFICATES
-from rankgate.files.git import Repository, repository_around, run_git, stderr_of
-from rankgate.forges.base_branch import at_tip, merged
-from rankgate.forges.context import Pull
-from rankgate.forges.runner import stopped
+from rankgate.errors import Problem, RankgateError, bad_input, shown
+from rankgate.files.environment import CERTIFICATES, JOBS, OURS
+from rankgate.files.git import Repository, is_ancestor, repository_around, run_git, stderr_of
+from rankgate.forges.runner import Pull, stopped
 from rankgate.gates.not_judged import not_judged
 from rankgate.model.base_ref import Commit
 from rankgate.model.report import Report
@@ -44,11 +45,10 @@ MAX_SECONDS = 300.0  # of one check; the reporting job has to outlive those of s
 # What an interpreter may need to find its own libraries.
 LOADER = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 _KEPT = (*LOADER, "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP")  # the token is not among them
-
-
 _OTHERS = ("inputs.waivers", "inputs.traffic", "inputs.traffic_labels", "judge.prompts", "judge.calibration")
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY")
 _ASKING = (KEY_VARIABLE, "GITHUB_STEP_SUMMARY", *_PROXIES, *map(str.lower, _PROXIES), *CERTIFICATES)
+_US = {f"GIT_{who}_{what}": "rankgate" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 
 
 class Subject(msgspec.Struct, frozen=True):
@@ -85,12 +85,34 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
     pages: Path | None = None
 
     def at_tip(self, pull: Pull) -> Pull:
-        """The pull request with the tip of its base branch, fetched, as its base; raises what `at_tip` does."""
-        return at_tip(pull, self.repository)
+        """The pull request with the tip of its base branch, fetched with the job's token, as its base.
+
+        Raises:
+            RankgateError: git cannot fetch it, or there is no such branch any more.
+        """
+        clone = self._clone(pull)
+        ref = clone.fetch(f"refs/heads/{pull.base_ref}", pull.base_ref)
+        if ref is None:
+            raise bad_input(f"the {clone.spec} of pull request {pull.number} is not there; point it at another one")
+        return replace(pull, base_sha=clone.object_of("rev-parse", "--verify", f"{ref}^{{commit}}"))
 
     def merged(self, pull: Pull) -> str:
-        """The pull request's head merged onto its base; raises what `merged` does."""
-        return merged(pull, self.repository)
+        """A commit that merges the pull request's head, fetched, onto its base; no file is checked out."""
+        clone = self._clone(pull)
+        clone.fetch(pull.head_sha, f"pull/{pull.number}")
+        tree = clone.git("merge-tree", "--write-tree", pull.base_sha, pull.head_sha)
+        if tree.returncode:
+            why = f"{clone.complaint(tree)}; git 2.38 or later can"
+            if tree.returncode == 1:
+                why = "they have conflicts"
+            raise bad_input(f"git cannot merge {pull.head_sha[:12]} into {shown(pull.base_ref)} as that is now: {why}")
+        parents = ("-p", pull.base_sha, "-p", pull.head_sha)
+        commit = ("commit-tree", tree.stdout.decode().strip(), "-m", "merge", *parents)
+        return clone.object_of(*commit, environment=_US)
+
+    def _clone(self, pull: Pull) -> Clone:
+        spec = f"base branch {shown(pull.base_ref)}"
+        return clone_of(pull.base_ref, None, spec=spec, folder=str(self.repository), tokens=(*JOBS, OURS))
 
     def subject(self, pull: Pull, head: str | None, run: bytes | str, gold: bytes | None = None) -> Subject:
         """What is judged: the commit, the gate's files at the base and in the head, and the run.
@@ -283,6 +305,29 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
     def not_judged(self, problems: Sequence[Problem]) -> Report:
         """The report of a check that could not judge."""
         return not_judged(Inputs(date=self.date), problems)
+
+
+def at_merge(pull: Pull, now: Pull, clone: Path, event_sha: str | None) -> Pull:
+    """The pull request as it is now, with what the merge commit that is checked out was merged onto as its base.
+
+    `pull` is the event's, whose head is judged, and `event_sha` its merge commit: whoever can push can make more.
+    `now` has the tip of the base branch as its base. What that has got since the merge is not in the working tree, and
+    would look as if it had been undone.
+
+    Raises:
+        RankgateError: what is checked out is not GitHub's merge of that head, or no longer one onto that branch.
+    """
+    repository = repository_around(str(clone))
+    parents = repository.parents("HEAD")
+    if len(parents) != 2 or parents[1] != pull.head_sha or repository.commit("HEAD") != event_sha:  # noqa: PLR2004
+        raise bad_input(
+            f"the merge commit is stale: HEAD is not GitHub's merge of {pull.head_sha[:12]} into its base. Check out "
+            "what actions/checkout takes without `ref:`, or name the commit to judge against in the input `base`"
+        )
+    if now.base_ref != pull.base_ref or not is_ancestor(parents[0], now.base_sha, folder=str(clone)):
+        onto = f"it was merged onto {parents[0][:12]}, not onto {shown(now.base_ref)} as that is now"
+        raise bad_input(f"the merge commit is stale: {onto}; push to the pull request, or close and reopen it")
+    return replace(now, base_sha=parents[0])
 
 
 def unjudged_note(problem: str) -> str:

@@ -12,15 +12,13 @@ from msgspec.structs import replace
 from rankgate.errors import Problem, RankgateError
 from rankgate.files.writing import write_atomic
 from rankgate.forges.artifacts import GOLD, MEMBER, download_artifact, read_member
-from rankgate.forges.base_branch import QUEUED
-from rankgate.forges.check_reports import QUEUE
-from rankgate.forges.checks import reports
+from rankgate.forges.checks import QUEUE, reports
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN
-from rankgate.forges.context import DEPENDABOT, Context, Pull
 from rankgate.forges.publish import Published, Settings, announce, check_of, joined, publish
 from rankgate.forges.pull_labels import labels_now
 from rankgate.forges.pulls import of_writer, open_at, pull_of
+from rankgate.forges.runner import DEPENDABOT, QUEUED, Context, Pull
 from rankgate.model.base_words import label_notes
 from rankgate.model.report import Report
 from rankgate.model.values import SEVERITY_ORDER

@@ -9,11 +9,22 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.criteria import DEFAULT_PATHS
-from rankgate.forges.check_reports import QUEUE, Conclusion, Record, base_key
-from rankgate.forges.checks import PUSH_CHECK, Check, begin, check_name, complete, foresee, settle
+from rankgate.forges.checks import (
+    PUSH_CHECK,
+    QUEUE,
+    Check,
+    Conclusion,
+    Record,
+    base_key,
+    begin,
+    check_name,
+    complete,
+    foresee,
+    settle,
+)
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN, DEFAULT_GATE, Mark, PullThread, upsert
-from rankgate.forges.context import Context, Pull
+from rankgate.forges.runner import Context, Pull
 from rankgate.model.report import Report, exit_code
 from rankgate.model.values import Verdict
 from rankgate.renderers.check_run import check_run_output, conclusion_of

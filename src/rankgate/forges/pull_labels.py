@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from rankgate.forges.checks import reports
 from rankgate.forges.client import Client, ForgeError
-from rankgate.forges.context import Context, Pull
 from rankgate.forges.publish import Settings, check_of
 from rankgate.forges.pulls import may_write
+from rankgate.forges.runner import Context, Pull
 from rankgate.model.waiver_use import ACCEPT_CHANGE, ACCEPT_RANKINGS, SetLabel, Standing
 
 if TYPE_CHECKING:  # as in fork.py

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from rankgate.forges.client import Client, ForgeError
-from rankgate.forges.context import Pull
+from rankgate.forges.runner import Pull
 
 _MAY_WRITE = ("admin", "write")  # GitHub reports the role `maintain` as write, and `triage` as read
 
