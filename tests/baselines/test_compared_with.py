@@ -13,7 +13,7 @@ from tests.repositories import commit, git, sha_of_commit
 
 from rankgate.cli import main
 from rankgate.cli.action import main as action
-from rankgate.cli.action_job import new_job
+from rankgate.cli.action import new_job
 
 STORE = "git+branch:rankgate-baselines"
 CRITERIA = "gates: [{name: recall@1, regression_max: 0.15}]\ninputs: {gold: gold.yaml}\n"

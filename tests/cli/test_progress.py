@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from rankgate.cli import main, progress
-from rankgate.cli.progress import bar
+from rankgate.cli import main, output
+from rankgate.cli.output import bar
 
 
 class Screen:
@@ -48,8 +48,8 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> Iterator[Screen]:
     for name in ("CI", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.setattr(progress, "MOMENT", 0.0)
-    monkeypatch.setattr(progress, "_INTERVAL", 0.01)
+    monkeypatch.setattr(output, "MOMENT", 0.0)
+    monkeypatch.setattr(output, "_INTERVAL", 0.01)
     made = Screen()
     yield made
     made.close()
@@ -103,7 +103,7 @@ def test_without_colour_where_none_is_wanted(screen: Screen, monkeypatch: pytest
 
 
 def test_what_takes_no_moment_shows_nothing(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "MOMENT", 60.0)
+    monkeypatch.setattr(output, "MOMENT", 60.0)
     with screen.is_stderr(), bar(lambda: 0.5, "reading"):
         pass
     assert screen.text() == ""
@@ -119,7 +119,7 @@ def test_nobody_is_looking(screen: Screen, monkeypatch: pytest.MonkeyPatch, name
 
 def test_a_pipe_gets_nothing(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CI", raising=False)
-    monkeypatch.setattr(progress, "MOMENT", 0.0)
+    monkeypatch.setattr(output, "MOMENT", 0.0)
     with bar(lambda: 0.5, "reading"):
         pass
     assert capfd.readouterr() == ("", "")
@@ -137,7 +137,7 @@ def test_the_commands_do_not_mind(
     screen: Screen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(progress, "MOMENT", 60.0)
+    monkeypatch.setattr(output, "MOMENT", 60.0)
     Path("gold.qrels").write_text("q1 0 a 1\nq2 0 b 1\n", encoding="utf-8")
     Path("run.trec").write_text("q1 Q0 a 1 1 t\nq2 Q0 b 1 1 t\n", encoding="utf-8")
     Path("ship-criteria.yaml").write_text("gates:\n  - {name: hit@1, threshold: 0.5}\n", encoding="utf-8")

@@ -17,8 +17,7 @@ from tests.judge.hash_judge import KEY, HashJudge, judging, status
 from tests.repositories import commit, git
 
 import rankgate.forges.client
-from rankgate.cli.action import main
-from rankgate.cli.action_job import Job, this_job
+from rankgate.cli.action import Job, main, this_job
 from rankgate.judge import client
 from rankgate.judge.store import read_verdicts
 

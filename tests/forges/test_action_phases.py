@@ -19,8 +19,7 @@ from tests.forges.test_fork import plays_runs
 from tests.scenario_calls import report_of
 
 import rankgate.forges.client
-from rankgate.cli.action import main
-from rankgate.cli.action_job import Job, keep, kept, this_job
+from rankgate.cli.action import Job, keep, kept, main, this_job
 from rankgate.errors import RankgateError
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report, encode_report

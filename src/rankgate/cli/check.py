@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 from rankgate.check import check
 from rankgate.cli.options import add_shared, inputs_of, make_parser
-from rankgate.cli.output import say_report
-from rankgate.cli.progress import reading_bar
+from rankgate.cli.output import reading_bar, say_report
 from rankgate.criteria.inputs import DetailInputs, Inputs, PullInputs, Stores
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.metrics.scored_run import ReadProgress

@@ -15,8 +15,7 @@ from rankgate.baselines.memory import lookup
 from rankgate.cli.check import SHOWN_ITEMS
 from rankgate.cli.inputs import criteria_if_any, named_memory, plan_of
 from rankgate.cli.options import add_shared, add_store, make_parser
-from rankgate.cli.output import as_json, say
-from rankgate.cli.progress import reading_bar
+from rankgate.cli.output import as_json, reading_bar, say
 from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import DetailInputs, gold_of
 from rankgate.criteria.runs import NamedRun, deepest_cutoff

@@ -14,8 +14,7 @@ from msgspec.structs import replace
 from rankgate.check import check
 from rankgate.cli.inputs import metrics_of
 from rankgate.cli.options import add_shared, inputs_of, make_parser
-from rankgate.cli.output import as_json, complain, say
-from rankgate.cli.progress import reading_bar
+from rankgate.cli.output import as_json, complain, reading_bar, say
 from rankgate.criteria.inputs import DetailInputs
 from rankgate.diagnosis.misses import Lexical, LexicalIndex, explain_misses, explain_query
 from rankgate.errors import RankgateError, bad_input, did_you_mean, shown

@@ -1,4 +1,4 @@
-"""`rankgate init`: ship criteria for a team's own gold set, and GitHub's workflows."""
+"""`rankgate init`: ship criteria for a team's own gold set, and GitHub's workflows for what these criteria name."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from rankgate import __version__
 from rankgate.baselines.directory import holds_acceptance
-from rankgate.cli.init_workflows import workflow_job
 from rankgate.cli.options import add_retriever, add_shared, make_parser, retriever_of
-from rankgate.cli.progress import reading_bar
+from rankgate.cli.output import reading_bar
 from rankgate.criteria import DEFAULT_PATHS, Gate, InputFile, Inputs, find_criteria, inputs_named, load_criteria
 from rankgate.criteria.inputs import FIRST_INPUTS, gold_of, missing_inputs
 from rankgate.criteria.judge_block import KEY_VARIABLE, JudgeBlock
@@ -40,7 +40,7 @@ from rankgate.criteria.starter import (
 from rankgate.errors import RankgateError, bad_input, redacted, shown
 from rankgate.files.git import ignore_beside
 from rankgate.files.writing import write_atomic
-from rankgate.forges.workflows import GATE, REPORT, gate_text, report_text, to_do_on_github
+from rankgate.forges.workflows import GATE, REPORT, Job, action_of, gate_text, is_word, report_text, to_do_on_github
 from rankgate.gates.sights import Sight, counting, planned, small_parts
 from rankgate.gates.warnings import reading_facts
 from rankgate.metrics.base import Metric
@@ -66,6 +66,8 @@ MAX_SMALL = 5  # segments that are named
 ENDPOINT = "https://api.openai.com/v1"
 MODEL = "gpt-4o-2024-08-06"
 _TEXTS = {GATE: gate_text, REPORT: report_text}
+
+_REMOTE_HEAD = ".git/refs/remotes/origin/HEAD"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -396,3 +398,60 @@ def _add_retriever(path: str, before: str, block: str) -> None:
         print(f".gitignore has {ignored}")
     criteria_option = "" if path in DEFAULT_PATHS else f" --criteria {shlex.quote(redacted(path))}"
     print(f"next:\n  $ rankgate check --record{criteria_option}\n  $ rankgate baseline accept{criteria_option}")
+
+
+def workflow_job(arguments: argparse.Namespace, criteria: str, first_run: str, *, records: bool) -> Job | None:
+    """What the workflows need to know, from the criteria where no gold set is named; None without `--github`.
+
+    `first_run` is where the run lies that will be recorded.
+    """
+    if not arguments.github:
+        return None
+    if arguments.gold is not None:
+        gold = arguments.gold.path
+        run = arguments.run.path if arguments.run else first_run
+        judged = arguments.judge is not None
+    else:
+        loaded = load_criteria(criteria)
+        inputs = loaded.inputs
+        if inputs.gold is None or inputs.run is None:
+            missing = " and no ".join(key for key in ("gold", "run") if getattr(inputs, key) is None)
+            raise bad_input(f"names no {missing}, which the workflow needs; add it", file=loaded.name, key="inputs")
+        gold = inputs.gold.path
+        run = inputs.run.path
+        judged = loaded.judge is not None
+        records |= loaded.retriever is not None
+    _inside(gold)
+    if not (records or arguments.run or Path(run).is_file()):
+        advice = f"name what to record with --retriever, --url or --command, or commit {run!r}"
+        raise bad_input(f"the workflow has no run to judge: {advice}")
+    return Job(
+        run=_inside(run),
+        criteria=_named(_inside(criteria)),
+        branches=_default_branches(),
+        action=action_of(arguments.action, __version__),
+        records=records,
+        judged=judged,
+    )
+
+
+def _named(criteria: str) -> str | None:
+    """Criteria as the action's input; None where they are the first that it looks for."""
+    first = next((path for path in DEFAULT_PATHS if path == criteria or Path(path).is_file()), None)
+    return None if first == criteria else criteria
+
+
+def _inside(path: str) -> str:
+    inner = Path(os.path.relpath(path)).as_posix()
+    if inner.startswith("../"):
+        raise bad_input("lies outside this directory; run init at the repository's root", file=path)
+    return inner
+
+
+def _default_branches() -> list[str]:
+    """The remote's default branch as the clone remembers it; else the two usual names."""
+    try:
+        branch = Path(_REMOTE_HEAD).read_text(encoding="utf-8").strip().removeprefix("ref: refs/remotes/origin/")
+    except (OSError, UnicodeDecodeError):
+        branch = ""
+    return [branch] if is_word(branch) else ["main", "master"]

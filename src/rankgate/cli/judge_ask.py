@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from rankgate.cli.progress import bar
+from rankgate.cli.output import bar
 from rankgate.cli.signals import terminated_as_interrupted
 from rankgate.criteria import Criteria
 from rankgate.criteria.judge_block import KEY_VARIABLE

@@ -17,8 +17,7 @@ from msgspec.structs import replace
 
 from rankgate.cli.inputs import criteria_if_any, refuse_overwriting, retriever_in
 from rankgate.cli.options import RETRIEVERS, add_retriever, add_shared, make_parser, retriever_of
-from rankgate.cli.output import say
-from rankgate.cli.progress import bar
+from rankgate.cli.output import bar, say
 from rankgate.cli.signals import terminated_as_interrupted
 from rankgate.collecting.code_state import FAILED, Making, code_state, now
 from rankgate.collecting.lines import Line

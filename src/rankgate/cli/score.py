@@ -13,8 +13,7 @@ from msgspec.structs import replace
 from rankgate.cli.compare import compared_with, comparison_table
 from rankgate.cli.inputs import criteria_if_any, plan_of
 from rankgate.cli.options import add_shared, make_parser
-from rankgate.cli.output import as_json, say
-from rankgate.cli.progress import reading_bar
+from rankgate.cli.output import as_json, reading_bar, say
 from rankgate.criteria.inputs import gold_of
 from rankgate.criteria.runs import candidate_run
 from rankgate.diagnosis.listings import unmatched

@@ -19,7 +19,6 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from rankgate.cli.progress import forces_colour
 from rankgate.renderers.blocks import Block, Pairs, Table
 from rankgate.renderers.escape import log_line
 
@@ -43,14 +42,14 @@ _TIE = "\ue000"
 _TIED = re.compile(r"(?<=\d) (?=pp\b|ms\b)|(?<=%:) ")
 
 
-def show(blocks: Sequence[Block]) -> None:
-    """Print to the terminal of standard output, at its width; without colour where NO_COLOR or TERM=dumb ask for it."""
-    lay_out(blocks, _console())
+def show(blocks: Sequence[Block], *, in_colour: bool) -> None:
+    """Print to the terminal of standard output, at its width; `in_colour` whatever NO_COLOR and TERM say."""
+    lay_out(blocks, _console(in_colour=in_colour))
 
 
-def show_pages(blocks: Sequence[Block]) -> None:
+def show_pages(blocks: Sequence[Block], *, in_colour: bool) -> None:
     """Print to the terminal, and where that is lower than the text, wait for Enter after each screen of it."""
-    console = _console()
+    console = _console(in_colour=in_colour)
     with console.capture() as captured:
         lay_out(blocks, console)
     rows = captured.get().removesuffix("\n").split("\n")
@@ -63,16 +62,15 @@ def show_pages(blocks: Sequence[Block]) -> None:
 
 def show_lines(text: str) -> None:
     """Print a text that is laid out already, with the words of verdicts in colour."""
-    console = _console()
+    console = _console(in_colour=True)
     for line in text.splitlines():
         console.print(_styled(log_line(line)), soft_wrap=True, highlight=False)
 
 
-def _console() -> Console:
-    forced = forces_colour()
-    colourless = not forced and (bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb")
+def _console(*, in_colour: bool) -> Console:
+    colourless = not in_colour and (bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb")
     size = shutil.get_terminal_size()
-    colours: Literal["auto", "standard"] | None = "standard" if forced else "auto"
+    colours: Literal["auto", "standard"] | None = "standard" if in_colour else "auto"
     if colourless:
         colours = None
     # Said outright, for older versions of Rich take an empty NO_COLOR for a full one.
