@@ -62,6 +62,8 @@ def judge(case: Case, progress: ReadProgress | None) -> Report:
     report = with_diagnosis(report, evaluation, changes)
     if case.inputs.details is None:
         return report
-    from rankgate.gates.details import with_details  # noqa: PLC0415 -- paid only where a page is asked for
+    from rankgate.diagnosis.details import with_details  # noqa: PLC0415 -- paid only where a page is asked for
 
-    return with_details(report, case.inputs.details, evaluation, changes.leading)
+    gold, metrics = evaluation.gold, evaluation.plan.metrics
+    runs = evaluation.run, evaluation.baseline
+    return with_details(report, case.inputs.details, gold, metrics, changes.leading, *runs)

@@ -19,14 +19,14 @@ from rankgate.cli.output import as_json, reading_bar, say
 from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import DetailInputs, gold_of
 from rankgate.criteria.runs import NamedRun, deepest_cutoff
+from rankgate.diagnosis.details import with_details
 from rankgate.diagnosis.differences import cut_text, run_differences
 from rankgate.diagnosis.listings import unmatched
 from rankgate.diagnosis.movements import by_tag
 from rankgate.diagnosis.notes import absent_notes, missing_notes
 from rankgate.errors import bad_input, on_one_line, shown
 from rankgate.files.writing import write_atomic
-from rankgate.gates.details import with_details
-from rankgate.gates.evaluation import Evaluation, with_shown
+from rankgate.gates.evaluation import with_shown
 from rankgate.metrics.base import Kind, Metric, widest_change
 from rankgate.metrics.comparison import Comparison, compare
 from rankgate.metrics.estimates import Estimate
@@ -176,8 +176,8 @@ def _report(
             depth=min((each.run.depth for each in runs if each.run.depth), default=None),
         ),
     )
-    evaluation = Evaluation(gold=gold, plan=plan, run=after, baseline=before)
-    return with_details(report, DetailInputs(depth=SHOWN_ITEMS, texts=True), evaluation, leading)
+    inputs = DetailInputs(depth=SHOWN_ITEMS, texts=True)
+    return with_details(report, inputs, gold, plan.metrics, leading, after, before)
 
 
 def _summary(metric: Metric, pairs: Compared) -> str:

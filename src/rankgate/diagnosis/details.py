@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import overload
 
-from rankgate.diagnosis.movements import document_moves, first_k
+from msgspec.structs import replace
+
+from rankgate.criteria.inputs import DetailInputs
+from rankgate.criteria.rereading import texts_of
+from rankgate.diagnosis.movements import document_moves, first_k, worst_rows
 from rankgate.diagnosis.sweeps import Columns, columns_of, cutoffs_for, sweeps_of, swept_at
 from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.comparison import paired
@@ -17,9 +21,11 @@ from rankgate.metrics.gains import NDCG
 from rankgate.metrics.lines import Latency
 from rankgate.metrics.matching import match
 from rankgate.metrics.ranks import ReciprocalRank
+from rankgate.metrics.scored_run import ScoredRun
 from rankgate.metrics.sets import Precision, Recall
-from rankgate.metrics.tags import rows_by_tag
+from rankgate.metrics.tags import rows_by_tag, violated_segments
 from rankgate.model.details import (
+    TEXTS_OF,
     Cause,
     Expected,
     ListColumns,
@@ -34,7 +40,7 @@ from rankgate.model.details import (
     fate_of,
 )
 from rankgate.model.gate_result import GateResult
-from rankgate.model.report import Segment
+from rankgate.model.report import Report, Segment
 from rankgate.model.scores import MatchedQuery, Scores
 from rankgate.model.values import CONFIDENCE, EvidenceState, Gold, Ranking, Sample
 
@@ -44,6 +50,49 @@ MEASURES: tuple[Metric, ...] = (
     *(Recall(cutoff=1), Recall(cutoff=3), Recall(cutoff=5), NDCG(cutoff=5), Precision(cutoff=5)),
     *(DistinctDocs(cutoff=5), ReciprocalRank(cutoff=Cutoff.WHOLE), Latency(quantile=0.5), Latency(quantile=0.9)),
 )
+
+
+def with_details(
+    report: Report,
+    inputs: DetailInputs,
+    gold: Gold,
+    metrics: Sequence[Metric],
+    leading: Metric | None,
+    run: ScoredRun,
+    baseline: ScoredRun | None,
+) -> Report:
+    """The report with what pages show beyond it.
+
+    The plan had to read `SHOWN` as well; `leading` is the metric whose changes are listed. A text that one run does not
+    state is the corpus's or the other's.
+    """
+    details = details_of(
+        gold,
+        metrics,
+        leading,
+        report.measured.segments,
+        run.scores,
+        baseline.scores if baseline else None,
+        depth=inputs.depth,
+        named=inputs.leading is not None,
+        gates=report.gates,
+    )
+    details = replace(details, order=worst_rows(details, violated_segments(report.gates)))
+    if inputs.texts:
+        worst = [details.questions[row] for row in details.order[:TEXTS_OF]]
+        wanted = {item.id for each in worst for items in (each.before, each.now) for item in items or ()}
+        wanted |= {document.id for each in worst for document in each.expected}
+        new = texts_of(run, wanted)
+        old = texts_of(baseline, wanted) if baseline else {}
+        corpus = _corpus_texts(inputs.corpus, wanted) if inputs.corpus else {}
+        details = replace(details, texts=({**new, **corpus, **old}, {**old, **corpus, **new}))
+    return replace(report, explanation=replace(report.explanation, details=details))
+
+
+def _corpus_texts(corpus: str, wanted: Collection[str]) -> dict[str, str]:
+    from rankgate.readers.corpus import read_corpus  # noqa: PLC0415 -- paid only where a corpus is named
+
+    return {each.id: each.text for each in read_corpus(corpus, wanted)}
 
 
 def details_of(

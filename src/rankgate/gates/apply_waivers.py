@@ -1,4 +1,4 @@
-"""Results × waivers → results: a violation that a waiver covers warns instead of blocking. Pure.
+"""Report × waivers → report: a violation that a waiver covers warns instead of blocking. Pure.
 
 No value changes, and nothing passes or hides. Sentences hold no text from the inputs.
 """
@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from rankgate.criteria.waivers import Waiver, Waivers
-from rankgate.gates.results import WaivedResults
 from rankgate.model.gate_result import GateResult
+from rankgate.model.report import Report
 from rankgate.model.values import Unit, Verdict
 from rankgate.model.waiver_use import Waived, WaiverState, WaiverUse
 from rankgate.model.wording import beyond_text, is_plain_name
@@ -20,19 +20,21 @@ from rankgate.readers.dates import days_between
 SOON = 14  # days
 
 
-def waive(gates: Sequence[GateResult], waivers: Waivers, date: str) -> WaivedResults:
+def waive(report: Report, waivers: Waivers, date: str) -> Report:
     """Let the violations pass that a waiver covers on that day, as warnings, and say what became of each waiver."""
-    uses = [_use(waiver, gates, date) for waiver in waivers.entries]
+    uses = [_use(waiver, report.gates, date) for waiver in waivers.entries]
     counting = {(use.gate, use.segment): use for use in uses if use.state in ("in_force", "expiring")}
-    waived = [_waived(gate, counting.get(gate.row_key)) for gate in gates]
-    warnings, notes = list[str](), list[str]()
+    waived = [_waived(gate, counting.get(gate.row_key)) for gate in report.gates]
+    warnings = [*report.remarks.warnings]
+    notes = [*report.remarks.notes]
     for use in uses:
         sentence = _sentence(use, waived, date)
         if sentence and use.state in ("expired", "unknown"):
             warnings.append(sentence)
         elif sentence:
             notes.append(f"{sentence[0].upper()}{sentence[1:]}.")
-    return WaivedResults(gates=waived, uses=uses, warnings=warnings, notes=notes)
+    remarks = replace(report.remarks, warnings=warnings, notes=notes)
+    return replace(report, gates=waived, waivers=uses, remarks=remarks)
 
 
 def waivable(gate: GateResult) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from rankgate.baselines.stores import same_file
 from rankgate.criteria.inputs import Inputs
 from rankgate.diagnosis.causes import STALE
@@ -13,7 +15,7 @@ from rankgate.diagnosis.gold_set import gold_changes
 from rankgate.diagnosis.movements import movements_to_list, with_displacers
 from rankgate.gates.evaluation import Case, Evaluation
 from rankgate.gates.lost_parts import unnamed_losses
-from rankgate.gates.results import BaselineFacts, Changes
+from rankgate.gates.results import Changes
 from rankgate.metrics.plugins import packages_of
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.conclusion import GivenUp, PartLoss
@@ -28,6 +30,7 @@ from rankgate.model.lineage_words import (
     package_problems,
     passed_over_text,
 )
+from rankgate.model.report import Explanation, Remarks, RunChanges
 from rankgate.model.scores import Scores
 from rankgate.model.values import Verdict
 from rankgate.readers.base import Run
@@ -52,7 +55,7 @@ def facts_of(
     results: Sequence[GateResult],
     changes: Changes,
     mark: GoldMark,
-) -> BaselineFacts:
+) -> tuple[Remarks, RunChanges, Explanation]:
     """Of an evaluation that has this baseline; `mark` is what the gold set is now."""
     anchor = evaluation.anchor
     lineage, age = baseline.run.lineage, case.criteria.baseline.max_age
@@ -64,20 +67,23 @@ def facts_of(
         adding = given_up(case.criteria.gates, evaluation.scores, anchor, results)
         losses = in_steps(adding, results)
         noted_anchor = noted(anchor, adding)
-    lists = (None, None) if case.inputs.verdict_alone else changes.lists.plain
-    listed = movements_to_list(changes.moved)
-    return BaselineFacts(
-        stale=[_STALE for finding in changes.findings if finding.rule == STALE],
+    stale = [_STALE for finding in changes.findings if finding.rule == STALE]
+    aged = age_problems(lineage, age.days, age.commits) if lineage else []
+    warnings = _warnings(case, baseline, anchor)
+    remarks = Remarks(warnings=[*stale, *aged, *warnings], notes=_notes(lineage, anchor))
+    if age.severity == "error":
+        remarks = replace(remarks, failures=aged, warnings=[*stale, *warnings])
+    lost = RunChanges(
+        misses=with_displacers(movements_to_list(changes.moved), *changes.plain, evaluation.scores.rank_summaries),
         lost_parts=_lost_parts(case, evaluation, results, baseline.scores),
         given_up=losses,
         anchor=noted_anchor,
-        aged=age_problems(lineage, age.days, age.commits) if lineage else [],
-        warnings=_warnings(case, baseline, anchor),
-        notes=_notes(lineage, anchor),
-        misses=with_displacers(listed, *lists, evaluation.scores.rank_summaries),
+    )
+    explanation = Explanation(
         gold_changes=gold_changes(evaluation.gold, mark.fingerprint, baseline.run.gold),
         differences=_differences(case.inputs, mark, evaluation.run.run, baseline.run),
     )
+    return remarks, lost, explanation
 
 
 def _lost_parts(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -17,12 +17,12 @@ from rankgate.errors import Problem
 from rankgate.gates.commands import call_of, command_of
 from rankgate.gates.conclude import concluded, empties_of
 from rankgate.gates.evaluation import Case, Evaluation
-from rankgate.gates.results import BaselineFacts, Changes, WaivedResults, losers
+from rankgate.gates.results import Changes, losers
 from rankgate.metrics.base import Metric
 from rankgate.metrics.estimates import attainable, distribution, estimate, is_rate
 from rankgate.metrics.gaps import baseline_column, gaps
 from rankgate.metrics.matching import OF_THE_LINE, By
-from rankgate.model.answer_losses import AnswerChanges, AnswerLoss, Unsupported
+from rankgate.model.answer_losses import AnswerLoss, Unsupported
 from rankgate.model.details import Expected
 from rankgate.model.gate_result import GateResult
 from rankgate.model.lineage import GoldMark
@@ -48,9 +48,6 @@ from rankgate.model.values import CONFIDENCE, Gold, Verdict
 from rankgate.readers.base import Run
 from rankgate.readers.formats import fingerprint_of
 
-if TYPE_CHECKING:
-    from rankgate.gates.traffic import TrafficResult
-
 MAX_IDS = 20
 
 
@@ -70,55 +67,30 @@ def compose(
     run = evaluation.run.run
     baseline = evaluation.baseline.run if evaluation.baseline else None
     mark = mark_of(gold, fingerprint_of(gold), by_query=False)
-    facts = _facts(case, evaluation, results, changes, mark)
+    remarks, losses, explanation = _of_baseline(case, evaluation, results, changes, mark)
     spans = _of_spans(case, evaluation)
-    traffic = _traffic(case, evaluation)
-    waived = _waived(case, [*results, *(traffic.gates if traffic else [])])
-    blocking_age = criteria.baseline.max_age.severity == "error"
-    remarks = Remarks(
-        failures=facts.aged if blocking_age else [],
-        warnings=[
-            *facts.stale,
-            *([] if blocking_age else facts.aged),
-            *facts.warnings,
-            *spans.warnings,
-            *(traffic.warnings if traffic else []),
-            *waived.warnings,
-        ],
-        notes=[
-            *untrusted_notes(criteria, untrusted=inputs.untrusted_run),
-            *spans.notes,
-            *stray_scores(evaluation.run),
-            *facts.notes,
-            *_unjudged(results),
-            *notes_of(criteria, evaluation.run, evaluation.baseline, facts.gold_changes),
-            *(traffic.notes if traffic else []),
-            *waived.notes,
-        ],
-    )
-    measured = replace(
-        _measured(case, evaluation, results),
-        segments=changes.segments,
-        traffic=traffic.traffic if traffic else None,
-        trend=list(trend),
-    )
-    lists = (None, None) if inputs.verdict_alone else changes.lists.plain
-    explanation = Explanation(
-        diagnosis=changes.findings,
-        oddities=oddities_of(gold, criteria.match, lists),
-        gold_changes=facts.gold_changes,
-        differences=facts.differences,
-    )
     report = Report(
         verdict=Verdict.PASS,
         summary="",
         problems=_problems(results, criteria),
-        gates=waived.gates,
-        waivers=waived.uses,
-        remarks=remarks,
-        measured=measured,
-        changes=_run_changes(case, evaluation, results, changes, facts),
-        explanation=explanation,
+        gates=results,
+        remarks=replace(
+            remarks,
+            warnings=[*remarks.warnings, *spans.warnings],
+            notes=[
+                *untrusted_notes(criteria, untrusted=inputs.untrusted_run),
+                *spans.notes,
+                *stray_scores(evaluation.run),
+                *remarks.notes,
+                *_unjudged(results),
+                *notes_of(criteria, evaluation.run, evaluation.baseline, explanation.gold_changes),
+            ],
+        ),
+        measured=replace(_measured(case, evaluation, results), segments=changes.segments, trend=list(trend)),
+        changes=_run_changes(case, evaluation, results, changes, losses),
+        explanation=replace(
+            explanation, diagnosis=changes.findings, oddities=oddities_of(gold, criteria.match, changes.plain)
+        ),
         origin=RunOrigin(untrusted_run=inputs.untrusted_run, fork_runs=criteria.fork_runs),
         provenance=Provenance(
             rankgate=__version__,
@@ -135,61 +107,25 @@ def compose(
         ),
         call=call_of(inputs, criteria, gold, run, baseline),
     )
+    if case.names_traffic:
+        from rankgate.gates.traffic import with_traffic  # noqa: PLC0415 -- paid only where there is traffic
+
+        report = with_traffic(report, case, evaluation)
+    if case.waivers and case.waivers.entries:
+        from rankgate.gates.apply_waivers import waive  # noqa: PLC0415 -- paid only where there are waivers
+
+        report = waive(report, case.waivers, inputs.date)
     return concluded(report)
 
 
-def _measured(case: Case, evaluation: Evaluation, results: Sequence[GateResult]) -> Measurements:
-    """The values of both runs, and how many questions and lists they are of."""
-    metrics = case.criteria.metrics()
-    gold, scores, baseline_scores = evaluation.gold, evaluation.scores, evaluation.baseline_scores
-    return Measurements(
-        metrics={metric.name: _candidate_value(metric, scores, results) for metric in metrics},
-        baseline_metrics=_baseline_values(metrics, baseline_scores, results) if baseline_scores else {},
-        queries=_queries(gold, scores, baseline_scores),
-        empties=empties_of(gold, scores, baseline_scores),
-    )
-
-
-def _run_changes(
-    case: Case, evaluation: Evaluation, results: Sequence[GateResult], changes: Changes, facts: BaselineFacts
-) -> RunChanges:
-    """The questions that moved, and what was lost that no gate decides."""
-    metrics = case.criteria.metrics()
-    scores, baseline_scores = evaluation.scores, evaluation.baseline_scores
-    gates = {gate.metric.name: gate.name for gate in reversed(case.criteria.gates)}  # the row may be by another metric
-    overall = {each.name: each for each in results if each.segment is None}
-    rows = [replace(overall[gates[part.metric]], metric=part.metric, segment=part.segment) for part in facts.lost_parts]
-    worse_by_row, lowest_by_row = losers(evaluation.gold, metrics, [*results, *rows], scores, baseline_scores)
-    worse = sum(movement.worse for movement in changes.moved)
-    answers = _answers(results, metrics, scores, baseline_scores) if evaluation.run.run.judge else None
-    return RunChanges(
-        misses=facts.misses,
-        moved=Moved(worse=worse, better=len(changes.moved) - worse) if evaluation.baseline else None,
-        answers=answers,
-        lost_parts=facts.lost_parts,
-        given_up=facts.given_up,
-        losers=worse_by_row,
-        lowest=lowest_by_row,
-        anchor=facts.anchor,
-    )
-
-
-def _facts(
+def _of_baseline(
     case: Case, evaluation: Evaluation, results: Sequence[GateResult], changes: Changes, mark: GoldMark
-) -> BaselineFacts:
+) -> tuple[Remarks, RunChanges, Explanation]:
     if evaluation.baseline is None:
-        return BaselineFacts()
+        return Remarks(), RunChanges(), Explanation()
     from rankgate.gates.baseline_facts import facts_of  # noqa: PLC0415 -- paid only where there is a baseline
 
     return facts_of(case, evaluation, evaluation.baseline, results, changes, mark)
-
-
-def _waived(case: Case, gates: list[GateResult]) -> WaivedResults:
-    if not case.waivers or not case.waivers.entries:
-        return WaivedResults(gates=gates)
-    from rankgate.gates.apply_waivers import waive  # noqa: PLC0415 -- paid only where there are waivers
-
-    return waive(gates, case.waivers, case.inputs.date)
 
 
 def _of_spans(case: Case, evaluation: Evaluation) -> Remarks:
@@ -199,15 +135,6 @@ def _of_spans(case: Case, evaluation: Evaluation) -> Remarks:
     from rankgate.gates.spans import span_remarks  # noqa: PLC0415 -- paid only where passages are matched
 
     return span_remarks(evaluation)
-
-
-def _traffic(case: Case, evaluation: Evaluation) -> TrafficResult | None:
-    """What became of the questions without labels that the criteria name."""
-    if not case.names_traffic:
-        return None
-    from rankgate.gates.traffic import judge_traffic  # noqa: PLC0415 -- paid only where there is traffic
-
-    return judge_traffic(case, evaluation)
 
 
 def _unjudged(results: Sequence[GateResult]) -> list[str]:
@@ -229,22 +156,34 @@ def _problems(results: Sequence[GateResult], criteria: Criteria) -> list[Problem
     return problems_of(results, criteria.name)
 
 
-def _baseline_values(
-    metrics: Sequence[Metric], scores: Scores, results: Sequence[GateResult]
-) -> dict[str, MetricValue]:
-    columns = {metric: baseline_column(metric, scores) for metric in metrics}
-    return {metric.name: _value(metric, column, scores, results, gated=False) for metric, column in columns.items()}
+def _measured(case: Case, evaluation: Evaluation, results: Sequence[GateResult]) -> Measurements:
+    """The values of both runs, and how many questions and lists they are of."""
+    metrics = case.criteria.metrics()
+    gold, scores, baseline_scores = evaluation.gold, evaluation.scores, evaluation.baseline_scores
+    overall = [each for each in reversed(results) if each.segment is None and each.limits.confidence == CONFIDENCE]
+    gates = {each.metric: each for each in overall}
+    baseline_metrics: dict[str, MetricValue] = {}
+    if baseline_scores:
+        for metric in metrics:
+            baseline_metrics[metric.name] = _value(metric, baseline_column(metric, baseline_scores), baseline_scores)
+    return Measurements(
+        metrics={metric.name: _candidate_value(metric, scores, gates.get(metric.name)) for metric in metrics},
+        baseline_metrics=baseline_metrics,
+        queries=_queries(gold, scores, baseline_scores),
+        empties=empties_of(gold, scores, baseline_scores),
+    )
+
+
+def _candidate_value(metric: Metric, scores: Scores, gate: GateResult | None) -> MetricValue:
+    missing = len(gaps(metric, scores, None).missing) or (0 if metric.needs & OF_THE_LINE else None)
+    value = _value(metric, scores.uncut_values(metric.name), scores, gate)
+    return replace(value, missing=missing, with_judge=judged_value(metric, scores))
 
 
 def _value(
-    metric: Metric, column: Sequence[float | None], scores: Scores, results: Sequence[GateResult], *, gated: bool
+    metric: Metric, column: Sequence[float | None], scores: Scores, gate: GateResult | None = None
 ) -> MetricValue:
-    """A column's value and interval; `gated` says that the results are of this run.
-
-    Then a gate at the report's confidence has both already: the interval would come out the same again.
-    """
-    overall = [gate for gate in results if gated and gate.segment is None and gate.metric == metric.name]
-    gate = next((gate for gate in overall if gate.limits.confidence == CONFIDENCE), None)
+    """A column's value and interval; a gate at the report's confidence has both, as they would come out again."""
     about = MetricValue(
         value=None,
         ci=None,
@@ -255,9 +194,9 @@ def _value(
         meaning=metric.meaning,
     )
     if gate is not None:
-        n = gate.measured.n
-        spread = distribution([value for value in column if value is not None]) if is_rate(metric) and n else None
         measured = gate.measured
+        n = measured.n
+        spread = distribution([value for value in column if value is not None]) if is_rate(metric) and n else None
         return replace(about, value=measured.value, ci=measured.ci, n=n, undefined=len(column) - n, distribution=spread)
     known = estimate(column, metric, scores.clusters, ends=attainable(metric, scores, column))
     if known is None:
@@ -265,12 +204,6 @@ def _value(
     return replace(
         about, value=known.value, ci=known.ci, n=known.n, undefined=known.undefined, distribution=known.distribution
     )
-
-
-def _candidate_value(metric: Metric, scores: Scores, results: Sequence[GateResult]) -> MetricValue:
-    missing = len(gaps(metric, scores, None).missing) or (0 if metric.needs & OF_THE_LINE else None)
-    value = _value(metric, scores.uncut_values(metric.name), scores, results, gated=True)
-    return replace(value, missing=missing, with_judge=judged_value(metric, scores))
 
 
 def _queries(gold: Gold, candidate: Scores, baseline: Scores | None) -> Queries:
@@ -288,12 +221,30 @@ def _queries(gold: Gold, candidate: Scores, baseline: Scores | None) -> Queries:
     )
 
 
-def _answers(
-    results: Sequence[GateResult], metrics: Sequence[Metric], scores: Scores, baseline: Scores | None
-) -> AnswerChanges:
-    from rankgate.diagnosis.answers import answer_changes  # noqa: PLC0415 -- paid only where they are judged
+def _run_changes(
+    case: Case, evaluation: Evaluation, results: Sequence[GateResult], changes: Changes, losses: RunChanges
+) -> RunChanges:
+    """The questions that moved, beside the `losses` that no gate decides."""
+    metrics = case.criteria.metrics()
+    scores, baseline_scores = evaluation.scores, evaluation.baseline_scores
+    gates = {gate.metric.name: gate.name for gate in reversed(case.criteria.gates)}  # the row may be by another metric
+    overall = {each.name: each for each in results if each.segment is None}
+    lost = losses.lost_parts
+    rows = [replace(overall[gates[part.metric]], metric=part.metric, segment=part.segment) for part in lost]
+    worse_by_row, lowest_by_row = losers(evaluation.gold, metrics, [*results, *rows], scores, baseline_scores)
+    worse = sum(movement.worse for movement in changes.moved)
+    answers = None
+    if evaluation.run.run.judge:
+        from rankgate.diagnosis.answers import answer_changes  # noqa: PLC0415 -- paid only where they are judged
 
-    return answer_changes(results, metrics, scores, baseline)
+        answers = answer_changes(results, metrics, scores, baseline_scores)
+    return replace(
+        losses,
+        moved=Moved(worse=worse, better=len(changes.moved) - worse) if evaluation.baseline else None,
+        answers=answers,
+        losers=worse_by_row,
+        lowest=lowest_by_row,
+    )
 
 
 def _source(run: Run) -> dict[str, Any]:

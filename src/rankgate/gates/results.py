@@ -8,19 +8,16 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.diagnosis.listings import RunLists
+from rankgate.diagnosis.listings import Lists, RunLists
 from rankgate.gates.evaluation import Case, Evaluation
 from rankgate.gates.judging import fell_by_a_pool, judge_all, overall_results
 from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.gaps import baseline_column
-from rankgate.model.conclusion import OF_GATES, ConclusionKind, GivenUp, PartLoss
-from rankgate.model.differences import Difference
+from rankgate.model.conclusion import OF_GATES, ConclusionKind
 from rankgate.model.gate_result import GateResult
-from rankgate.model.lineage import AnchorMark, GoldChanges
 from rankgate.model.report import Diagnosis, Movement, Report, Row, Segment
 from rankgate.model.scores import Scores
 from rankgate.model.values import TOLERANCE, Gold, Verdict
-from rankgate.model.waiver_use import WaiverUse
 
 if TYPE_CHECKING:
     from rankgate.criteria import Gate
@@ -37,41 +34,17 @@ def results_of(case: Case, evaluation: Evaluation) -> list[GateResult]:
 
 
 class Changes(msgspec.Struct, frozen=True, kw_only=True):
-    """By the `leading` metric the questions that moved, and all metrics by tag; what explains the gates' results."""
+    """By the `leading` metric the questions that moved, and all metrics by tag; what explains the gates' results.
+
+    `plain` are the lists where they are shown: a verdict alone names no document.
+    """
 
     leading: Metric | None
     segments: list[Segment]
     moved: list[Movement]
     lists: RunLists
+    plain: Lists
     findings: list[Diagnosis]
-
-
-class BaselineFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a report says because there is a baseline; nothing of it where there is none.
-
-    `stale` warns of a gold set whose ids are those of the baseline, `aged` of a baseline that is too old. `misses`
-    are those of the questions that moved to list.
-    """
-
-    stale: list[str] = []
-    lost_parts: list[PartLoss] = []
-    given_up: list[GivenUp] = []
-    anchor: AnchorMark | None = None
-    aged: list[str] = []
-    warnings: list[str] = []
-    notes: list[str] = []
-    misses: list[Movement] = []
-    gold_changes: GoldChanges | None = None
-    differences: list[Difference] = []
-
-
-class WaivedResults(msgspec.Struct, frozen=True, kw_only=True):
-    """The results with what waivers let pass, what became of each waiver, and what is odd about it."""
-
-    gates: list[GateResult]
-    uses: list[WaiverUse] = []
-    warnings: list[str] = []
-    notes: list[str] = []
 
 
 def changes_of(case: Case, evaluation: Evaluation, results: Sequence[GateResult]) -> Changes:
@@ -86,6 +59,7 @@ def changes_of(case: Case, evaluation: Evaluation, results: Sequence[GateResult]
         segments=_segments(evaluation, leading),
         moved=_moved(evaluation, leading, results),
         lists=lists,
+        plain=(None, None) if case.inputs.verdict_alone else lists.plain,
         findings=_findings(evaluation, results, lists),
     )
 

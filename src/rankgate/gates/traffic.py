@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-import msgspec
 from msgspec.structs import replace
 
 from rankgate.collecting.traffic import LEAST, Bounds, bounds_of, drawn_by, drawn_for, known_labels
@@ -25,6 +24,7 @@ from rankgate.gates.lost_parts import moved_most
 from rankgate.metrics.sets import Hit, Precision
 from rankgate.metrics.tags import parts_of
 from rankgate.model.gate_result import NO_CHANGE, GateDecision, GateEvidence, GateLimits, GateResult, MeasuredValue
+from rankgate.model.report import Report
 from rankgate.model.traffic import Traffic, TrafficExample, TrafficSegment
 from rankgate.model.traffic_lists import (
     TrafficFiles,
@@ -87,27 +87,23 @@ def traffic_of(criteria: Criteria, gold: Gold, runs: TrafficRuns) -> Traffic:
     )
 
 
-class TrafficResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What the report says of the traffic: the results of gates over it, what became of it, and what to warn of."""
-
-    gates: list[GateResult] = []
-    traffic: Traffic | None = None
-    warnings: list[str] = []
-    notes: list[str] = []
-
-
-def judge_traffic(case: Case, evaluation: Evaluation) -> TrafficResult:
-    """The traffic as the run and the accepted run have it; where the run has no line for some of it, it warns."""
-    criteria, files = case.criteria, case.traffic
+def with_traffic(report: Report, case: Case, evaluation: Evaluation) -> Report:
+    """The report with the gates over traffic and what became of it; it warns where the run lacks some of it."""
+    criteria, files, remarks = case.criteria, case.traffic, report.remarks
     if files is None:  # of a job that judges forks, which may lack what users ask
-        if criteria.traffic_gates:
-            return TrafficResult(warnings=[NOT_THERE])
-        return TrafficResult(notes=[f"{NOT_THERE[:1].upper()}{NOT_THERE[1:]}."])
+        if not criteria.traffic_gates:
+            return report.with_notes(f"{NOT_THERE[:1].upper()}{NOT_THERE[1:]}.")
+        return replace(report, remarks=replace(remarks, warnings=[*remarks.warnings, NOT_THERE]))
     runs = traffic_runs(files, criteria.match, evaluation.run, evaluation.baseline)
     gates = traffic_rows(criteria, runs)
     measured = bool(gates) and all(gate.change.delta is not None for gate in gates)
     traffic = replace(traffic_of(criteria, evaluation.gold, runs), measured=measured)
-    return TrafficResult(gates=gates, traffic=traffic, warnings=warnings_of(traffic))
+    return replace(
+        report,
+        gates=[*report.gates, *gates],
+        measured=replace(report.measured, traffic=traffic),
+        remarks=replace(remarks, warnings=[*remarks.warnings, *warnings_of(traffic)]),
+    )
 
 
 def warnings_of(traffic: Traffic) -> list[str]:
