@@ -33,12 +33,11 @@ import snowballstemmer
 import yaml
 
 from rankgate.criteria import load_criteria
-from rankgate.judge.identity import judges_of
+from rankgate.judge.identity import judges_of, messages_of
 from rankgate.judge.model import Answer, Inputs, Judge, Passage, Record, Slot, Task
 from rankgate.judge.plan import next_round
-from rankgate.judge.replies import messages_of
+from rankgate.judge.replies import REPLIES
 from rankgate.judge.runs import wants_of
-from rankgate.judge.tasks import REPLIES
 from rankgate.model.answers import VerdictKind
 
 ROOT = Path(__file__).resolve().parent.parent

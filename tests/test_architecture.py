@@ -125,7 +125,7 @@ FORBIDDEN = [
     ("baselines", ("metrics.scoring", "metrics.comparison", "model.wording"), "a store keeps runs, it judges none"),
     (
         "judge.plan",
-        ("readers", "files", "judge.client", "judge.store", "judge.tasks"),
+        ("readers", "files", "judge.client", "judge.store", "judge.replies"),
         "answers and verdicts in, calls out",
     ),
     (
@@ -223,7 +223,7 @@ PURE_MODULES = {
     *(f"rankgate.renderers.dashboards.{name}" for name in ("values", "build")),
     *(f"rankgate.base_ref.{name}" for name in ("changes", "worst")),
     "rankgate.criteria.starter",
-    *(f"rankgate.judge.{name}" for name in ("model", "quotes", "plan", "sample")),
+    *(f"rankgate.judge.{name}" for name in ("model", "plan", "replies", "sample")),
     *(f"rankgate.baselines.{name}" for name in ("acceptances", "base", "memory", "places")),
     *("rankgate.files.environment", "rankgate.forges.retry"),
 }  # of packages that otherwise see the world
@@ -289,7 +289,7 @@ HOMES = [
     pytest.param("argparse", {"cli"}, id="argparse: only the command line has arguments"),
     pytest.param(
         "jinja2",
-        {"renderers.markdown", "renderers.pages.shell", "judge.replies", "forges.workflows"},
+        {"renderers.markdown", "renderers.pages.shell", "judge.identity", "forges.workflows"},
         id="jinja2: Markdown, pages, prompts and workflows have templates",
     ),
     pytest.param(
@@ -572,7 +572,7 @@ def test_the_package_itself_imports_nothing_of_weight() -> None:
         ),
         pytest.param(
             "import rankgate.judge.plan, rankgate.judge.store",
-            {"pydantic", "jinja2", "requests", "rankgate.judge.tasks", "rankgate.judge.client"},
+            {"pydantic", "jinja2", "requests", "rankgate.judge.replies", "rankgate.judge.client"},
             id="reading verdicts",
         ),
         pytest.param("import rankgate.collecting.recorder, rankgate.cli.record", {"jinja2"}, id="recording"),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.gates.trust import few_clusters
-from rankgate.judge.calibrate import (
+from rankgate.judge.calibration import (
     Checked,
     agreement,
     disagreements,

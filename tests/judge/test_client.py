@@ -28,8 +28,8 @@ from tests.rows import each_row
 from rankgate.criteria.judge_block import Timeouts
 from rankgate.errors import RankgateError
 from rankgate.judge import client
-from rankgate.judge.asking import ask
 from rankgate.judge.client import Endpoint, Spending
+from rankgate.judge.judging import ask
 from rankgate.judge.model import Addressed, Inputs, Mode, Record, Slot, Task
 from rankgate.judge.store import Store
 from rankgate.model.answers import UnjudgedKind, VerdictKind

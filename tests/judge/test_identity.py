@@ -14,11 +14,10 @@ from tests.rows import each_row
 from rankgate.criteria.judge_block import Budget, JudgeBlock
 from rankgate.errors import RankgateError
 from rankgate.judge.client import Spending
-from rankgate.judge.identity import judge_of, judges_of
+from rankgate.judge.identity import judge_of, judges_of, read_prompts
 from rankgate.judge.judging import settle
 from rankgate.judge.model import Mode, Task
-from rankgate.judge.replies import read_prompts, schema_of
-from rankgate.judge.tasks import REPLIES
+from rankgate.judge.replies import REPLIES, schema_of
 from rankgate.model.answers import UnjudgedKind
 from rankgate.model.verdicts import Unjudged
 

@@ -18,14 +18,13 @@ from tests.judge.cases import ALL, RETURNS, SHIPPING, answer, endpoint, run, som
 from tests.judge.hash_judge import INJECTED, REFUSAL, HashJudge, content_of, judging, status
 from tests.judge.test_quotes import PASSAGES
 
-from rankgate.judge.asking import ask
 from rankgate.judge.client import Spending
-from rankgate.judge.judging import Progress, judge_answers
+from rankgate.judge.identity import messages_of
+from rankgate.judge.judging import Progress, ask, judge_answers
 from rankgate.judge.model import MODES, Inputs, Mode, Passage, Slot, Task
 from rankgate.judge.plan import judged, plan_for
-from rankgate.judge.replies import messages_of, schema_of
+from rankgate.judge.replies import REPLIES, schema_of
 from rankgate.judge.store import Store
-from rankgate.judge.tasks import REPLIES
 from rankgate.model.answers import Entailment, GoldClaim, UnjudgedKind, VerdictKind
 from rankgate.model.verdicts import Addressing, AnswerState, Support, Unjudged
 

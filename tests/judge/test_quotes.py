@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from rankgate.judge.quotes import MAX_LENGTH, MIN_LENGTH, verified
+from rankgate.judge.replies import MAX_LENGTH, MIN_LENGTH, verified
 
 PASSAGES = {
     "en": "You can return an article within 30 days — the customer's refund takes two weeks.",

@@ -12,8 +12,8 @@ from tests.judge.cases import endpoint, some_judge
 from tests.judge.hash_judge import judging
 from tests.rows import each_row
 
-from rankgate.judge.asking import ask
 from rankgate.judge.client import Spending
+from rankgate.judge.judging import ask
 from rankgate.judge.model import Addressed, Inputs, Slot, Task
 from rankgate.model.answers import UnjudgedKind
 

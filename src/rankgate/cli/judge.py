@@ -28,7 +28,7 @@ from rankgate.files.writing import write_atomic
 from rankgate.forges.runner import add_summary, base_branch
 from rankgate.gates.judged import people_of
 from rankgate.gates.sights import judged_facts
-from rankgate.judge.calibrate import OF_SAMPLE, labelled_answer
+from rankgate.judge.calibration import OF_SAMPLE, labelled_answer
 from rankgate.judge.client import Endpoint
 from rankgate.judge.job import (
     RUN,

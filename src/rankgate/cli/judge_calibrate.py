@@ -23,7 +23,7 @@ from rankgate.errors import RankgateError, bad_input, redacted, shown
 from rankgate.files.writing import write_atomic
 from rankgate.gates.trust import trust_of
 from rankgate.judge import label_files
-from rankgate.judge.calibrate import (
+from rankgate.judge.calibration import (
     Checked,
     Disagreement,
     People,

@@ -1,31 +1,25 @@
-"""What all tasks of a judge share: how a prompt is written around content, and how the model's answer is parsed.
+"""What a model answers: the form of each task's answer, how it is read, and what it means for the inputs.
 
-Content reaches the model as JSON strings between fences that are named by the hash of the content, which it cannot
-contain. Of the answer only what the schema has is read, from one JSON object: see `object_in`.
+Of an answer only what the schema has is read, from one JSON object: see `object_in`. Quotes are compared with the texts
+that they are said to be from, without a model: an invented one fails, a true one that proves nothing passes.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache, lru_cache
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
-import jinja2
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from rankgate.errors import bad_input
-from rankgate.judge.model import Inputs, Task
-from rankgate.model.answers import UnjudgedKind
-from rankgate.model.verdicts import Unjudged
+from rankgate.judge.model import Addressed, Inputs, Split, Task
+from rankgate.model.answers import Entailment, UnjudgedKind
+from rankgate.model.verdicts import Support, Supports, Unjudged
 from rankgate.readers.json_text import JsonError, strict_json
 
-_FOLDER = Path(__file__).parent / "prompts"
 # How thoughts end, by the models that write them; their beginning may stand in the server's own prompt.
 _THOUGHTS_END = re.compile(
     r"</(?:think|thinking|thought|reasoning)>|\[/THINK\]|◁/think▷|<\|channel\|>final<\|message\|>"
@@ -34,6 +28,26 @@ _FENCE = re.compile(r"(?ms)^[ \t]*(`{3,}|~{3,})[^\n`]*\n(.*?)(?:\n[ \t]*\1[ \t]*
 _STRING = r'("(?:[^"\\]|\\.)*")'
 _COMMENT = re.compile(rf"(?s){_STRING}|//[^\n{{}}]*|/\*[^*{{}}]*\*+/")  # without a second object
 _LAST_COMMA = re.compile(rf"(?s){_STRING}|,(?=\s*[\]}}])")
+MIN_LENGTH = 12
+MAX_LENGTH = 240
+_OMISSION = re.compile(r"\[?(?:…|\.{3,})\]?")
+# Scripts that say in one character what takes others two: Thai, Lao, Burmese, Khmer, Kana, Han and Hangul.
+_DENSE = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u312f\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\U00020000-\U0003ffff]"
+)
+_QUOTES = "\"'`\u00b4\u02b9\u02ba\u02bc\u201a\u201e\u2032\u2033\u301d\u301e\u301f"
+_FOLDED = {  # by Unicode's category: no format and control characters nor white space, one dash, one quote
+    **dict.fromkeys(("Cf", "Cc", "Zs", "Zl", "Zp")),
+    "Pd": "-",
+    "Pi": "'",
+    "Pf": "'",
+}
+MAX_CLAIMS = 200
+MAX_CHARACTERS = 2_000  # of a claim
+MAX_GRADE = 3
+
+
 R = TypeVar("R", bound="Reply")
 
 
@@ -60,11 +74,121 @@ def wrong_numbers(entries: Sequence[Numbered], expected: int) -> Unjudged | None
     return None if right else Unjudged(UnjudgedKind.NUMBERING, len(entries), expected)
 
 
+class SplitReply(Reply):
+    """Whether an answer asserts anything, and its claims: one fact each, self-contained, in the answer's language."""
+
+    asserts: bool
+    claims: list[str]
+
+    def verdicts(self, inputs: Inputs) -> Split | Unjudged:
+        """The claims without doubles. An answer that asserts something has at least one; any other has none."""
+        del inputs
+        claims = tuple(dict.fromkeys(" ".join(claim.split()) for claim in self.claims))
+        if not all(0 < len(claim) <= MAX_CHARACTERS for claim in claims) or len(claims) > MAX_CLAIMS:
+            return Unjudged(UnjudgedKind.SCHEMA)
+        return Split(self.asserts, claims) if self.asserts == bool(claims) else Unjudged(UnjudgedKind.CONTRADICTION)
+
+
+class SupportReply(Numbered):
+    """The verdict on one statement, and which passages it rests on."""
+
+    verdict: Literal["supported", "contradicted", "absent"]
+    passages: list[int]
+    quote: str
+
+    def checked(self, inputs: Inputs) -> Support:
+        """What is absent rests on nothing; what is supported by a quote that is not there is `UNVERIFIED`."""
+        verdict = Entailment(self.verdict)
+        named = tuple(sorted(set(self.passages)))
+        if verdict is Entailment.ABSENT:
+            return Support(self.n, verdict)
+        if verdict is Entailment.SUPPORTED and not verified(self.quote, [inputs.passages[n - 1] for n in named]):
+            verdict = Entailment.UNVERIFIED
+        return Support(self.n, verdict, named, self.quote)
+
+
+class EntailReply(Reply):
+    """Which of several passages support each of several statements."""
+
+    entries: list[SupportReply]
+
+    def verdicts(self, inputs: Inputs) -> Supports | Unjudged:
+        """One verdict a statement, in their order."""
+        last = len(inputs.passages)
+        unknown = [n for each in self.entries for n in each.passages if not 1 <= n <= last]
+        if wrong := wrong_numbers(self.entries, len(inputs.statements)):
+            return wrong
+        if unknown:
+            return Unjudged(UnjudgedKind.UNKNOWN_PASSAGE, max(-1, min(unknown[0], 10**6)), last)
+        return tuple(each.checked(inputs) for each in sorted(self.entries, key=lambda each: each.n))
+
+
+class GradeReply(Numbered):
+    """The grade of one passage, from 0 to 3: the scale of TREC that UMBRELA asks a model for."""
+
+    grade: int
+
+
+class RelevanceReply(Reply):
+    """How relevant each passage is for a question."""
+
+    entries: list[GradeReply]
+
+    def verdicts(self, inputs: Inputs) -> tuple[int, ...] | Unjudged:
+        """One grade a passage, in their order."""
+        if wrong := wrong_numbers(self.entries, len(inputs.passages)):
+            return wrong
+        grades = tuple(each.grade for each in sorted(self.entries, key=lambda each: each.n))
+        return grades if all(0 <= grade <= MAX_GRADE for grade in grades) else Unjudged(UnjudgedKind.SCHEMA)
+
+
+class AddressReply(Reply):
+    """How far an answer addresses its question, whatever is true, and whether it evades."""
+
+    addresses: Literal["fully", "partly", "no"]
+    noncommittal: bool
+
+    def verdicts(self, inputs: Inputs) -> Addressed:
+        """What it says."""
+        del inputs
+        return Addressed(self.addresses, self.noncommittal)
+
+
+class RubricReply(Reply):
+    """Whether an answer meets a criterion that the team wrote in words, and the words of the answer that show it."""
+
+    meets: Literal["yes", "no"]
+    quote: str
+
+    def verdicts(self, inputs: Inputs) -> Supports:
+        """One verdict on the criterion, which rests on the answer; `UNVERIFIED` is a yes whose quote is not there."""
+        if self.meets == "no":
+            return (Support(1, Entailment.ABSENT),)
+        met = Entailment.SUPPORTED if verified(self.quote, [inputs.answer]) else Entailment.UNVERIFIED
+        return (Support(1, met, (1,), self.quote),)
+
+
+REPLIES: Mapping[Task, type[Reply]] = {
+    Task.SPLIT: SplitReply,
+    Task.ENTAIL: EntailReply,
+    Task.RELEVANCE: RelevanceReply,
+    Task.ADDRESS: AddressReply,
+    Task.RUBRIC: RubricReply,
+}
+
+
 @cache
 def schema_of(reply: type[Reply]) -> dict[str, Any]:
     """The JSON Schema of an answer as servers are sent it: without titles and descriptions."""
     plain: dict[str, Any] = _bare(reply.model_json_schema())
     return plain
+
+
+def _bare(schema: Any) -> Any:
+    """A schema of ours without its words; no property is called title or description."""
+    if isinstance(schema, dict):
+        return {key: _bare(value) for key, value in schema.items() if key not in {"title", "description"}}
+    return [_bare(each) for each in schema] if isinstance(schema, list) else schema
 
 
 def parsed(content: str, reply: type[R]) -> R | Unjudged:
@@ -101,61 +225,45 @@ def object_in(content: str) -> Any:
     raise JsonError("no JSON object")
 
 
-def messages_of(prompts: Mapping[str, str], inputs: Inputs, schema: Mapping[str, Any] | None) -> list[dict[str, str]]:
-    """The prompt: instructions, with the schema where the server is not sent it in another way, and fenced content."""
-    written = None if schema is None else json.dumps(schema, sort_keys=True)
-    one = [(name, getattr(inputs, name)) for name in ("question", "answer")]
-    many = [("passage", inputs.passages), ("statement", inputs.statements)]
-    content = one + [(f"{name} {n}", text) for name, texts in many for n, text in enumerate(texts, start=1)]
-    fenced = [
-        (name, hashlib.sha256(text.encode()).hexdigest()[:16], json.dumps(text, ensure_ascii=False))
-        for name, text in content
-        if text
-    ]
-    system = rendered(prompts, f"{inputs.task.value}.j2", schema=written)
-    user = rendered(prompts, "content.j2", task=inputs.task.value, sections=fenced)
-    return [{"role": "system", "content": system}, {"role": "user", "content": user}]
+class _Folding(dict[int, str | None]):
+    """What each character becomes: filled as characters come."""
+
+    def __missing__(self, code: int) -> str | None:
+        self[code] = _FOLDED.get(unicodedata.category(chr(code)), chr(code))
+        return self[code]
 
 
-def rendered(prompts: Mapping[str, str], name: str, **values: Any) -> str:
-    """A prompt of a task, or the request to answer once more, as `again.j2` has it for what was wrong."""
-    try:
-        return _environment(tuple(sorted(prompts.items()))).get_template(name).render(**values)
-    except (jinja2.TemplateError, ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
-        raise bad_input(f"template error: {error}", file=name, line=getattr(error, "lineno", None)) from error
+_FOLDING = _Folding({**dict.fromkeys(map(ord, _QUOTES), "'"), 0x2212: "-"})
 
 
-def read_prompts(folder: str | None) -> dict[str, str]:
-    """The templates by file name: ours, and in their place those of the same names that a folder has.
+def verified(quote: str, passages: Sequence[str]) -> bool:
+    """Whether each piece of a quote, which is cut at `…`, stands in one of the passages.
 
-    Raises:
-        RankgateError: the folder cannot be read, has a file of another name, or has a template that does not render.
+    Case, white space, format characters, kinds of quotes and dashes and what Unicode holds for the same (NFKC) do not
+    count. A piece has at least 12 characters without white space, of which one in Han, Kana, Hangul, Thai and the like
+    counts twice, or else is the entire passage. All pieces together have at most 240.
     """
-    prompts = {path.name: path.read_text(encoding="utf-8") for path in sorted(_FOLDER.glob("*.j2"))}
-    if folder is not None:
-        try:
-            replacements = {path.name: path.read_text(encoding="utf-8") for path in sorted(Path(folder).iterdir())}
-        except (OSError, UnicodeDecodeError) as error:
-            raise bad_input(f"prompts cannot be read: {error}", file=folder) from error
-        for name in replacements.keys() - prompts.keys():
-            raise bad_input(f"{name!r} is no prompt; known: {', '.join(prompts)}", file=folder)
-        prompts |= replacements
-        for task in Task:
-            messages_of(prompts, Inputs(task, question="?"), {})
-        for kind in UnjudgedKind:
-            rendered(prompts, "again.j2", problem=kind.value, number=0, limit=0, statements=[])
-    return prompts
+    pieces = [piece for piece in map(_folded, _OMISSION.split(quote)) if piece]
+    length = sum(len(_composed(piece)) for piece in pieces)
+    texts = [_folded(passage) for passage in passages]
+    return 0 < length <= MAX_LENGTH and all(_stands(piece, texts) for piece in pieces)
 
 
-@lru_cache(maxsize=8)
-def _environment(prompts: tuple[tuple[str, str], ...]) -> jinja2.Environment:
-    return ImmutableSandboxedEnvironment(
-        loader=jinja2.DictLoader(dict(prompts)), undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+def _stands(piece: str, texts: Sequence[str]) -> bool:
+    """Whether a piece is a part of one of the texts; a short one, whether it is one of them. All are folded."""
+    composed = _composed(piece)
+    if len(composed) + len(_DENSE.findall(composed)) >= MIN_LENGTH:
+        return any(piece in text for text in texts)
+    return piece in texts
 
 
-def _bare(schema: Any) -> Any:
-    """A schema of ours without its words; no property is called title or description."""
-    if isinstance(schema, dict):
-        return {key: _bare(value) for key, value in schema.items() if key not in {"title", "description"}}
-    return [_bare(each) for each in schema] if isinstance(schema, list) else schema
+def _composed(piece: str) -> str:
+    return unicodedata.normalize("NFC", piece)
+
+
+@lru_cache(maxsize=512)  # the passages of a question come once a statement
+def _folded(text: str) -> str:
+    """Decomposed, so that a letter is found whether its accent follows or is part of it, in any order of accents."""
+    plain = unicodedata.normalize("NFKD", text.translate(_FOLDING)).casefold()
+    folded = unicodedata.normalize("NFKD", plain.translate(_FOLDING))
+    return folded.replace("i\u0307", "i").replace("\u0131", "i")  # Turkish: two letters, of which case makes three
