@@ -45,8 +45,8 @@ _FACTS = ("question", "as_of", "source", "entities", "answers")  # of a question
 
 def gate_changes(base: Criteria, head: Criteria) -> list[GateChange]:
     """The gates that differ: those of the base in its order, then the new ones."""
-    old = {gate.name: gate for gate in (*base.gates, *base.traffic_gates)}
-    new = {gate.name: gate for gate in (*head.gates, *head.traffic_gates)}
+    old = {gate.name: gate for gate in base.every_gate}
+    new = {gate.name: gate for gate in head.every_gate}
     changes: list[GateChange] = []
     for name, gate in old.items():
         now = new.get(name)

@@ -364,7 +364,7 @@ def _waivers(criteria: Criteria, tree: Tree, name: str) -> Waivers:
     """Those of the commit alone: a file that git does not know may be written by the pull request's own code."""
     copy = tree.copy(criteria.inputs.waivers)
     if copy is not None and Path(copy).is_file():
-        return load_waivers(copy, (*criteria.gates, *criteria.traffic_gates), name=name)
+        return load_waivers(copy, criteria.every_gate, name=name)
     if criteria.waivers_named:
         raise bad_input("there is no such file", file=name)
     return Waivers(name=name)

@@ -146,7 +146,7 @@ def waivers_of(criteria: Criteria) -> Waivers | None:
         return None
     from rankgate.criteria.waivers import load_waivers  # noqa: PLC0415 -- paid only where there are waivers
 
-    return load_waivers(criteria.inputs.waivers, (*criteria.gates, *criteria.traffic_gates))
+    return load_waivers(criteria.inputs.waivers, criteria.every_gate)
 
 
 def not_recorded(criteria: Criteria) -> str | None:

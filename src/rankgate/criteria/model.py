@@ -217,6 +217,11 @@ class Criteria(Part):
     traffic_gates: NotWritten[tuple[Gate, ...]] = ()  # those of `gates` that are over traffic, taken out of it
 
     @property
+    def every_gate(self) -> tuple[Gate, ...]:
+        """Also those over traffic, which stand apart."""
+        return (*self.gates, *self.traffic_gates)
+
+    @property
     def waivers_named(self) -> bool:
         """Whether the file says where waivers lie, so that they must be there."""
         return "waivers" in self.inputs.model_fields_set

@@ -12,8 +12,17 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from rankgate.gates.commands import accept_command, next_command
-from rankgate.gates.concluded_gate import bound_of, by_other_keys, fields_of, missing_of
-from rankgate.model.conclusion import NEARLY_ALL, Conclusion, ConclusionKind, Empties, GivenUp, PartLoss, Strength
+from rankgate.model.conclusion import (
+    NEARLY_ALL,
+    Conclusion,
+    ConclusionKind,
+    Empties,
+    GivenUp,
+    PartLoss,
+    Strength,
+    about_gate,
+    parts_beside,
+)
 from rankgate.model.gate_result import GateResult
 from rankgate.model.headline import sentence
 from rankgate.model.report import Report
@@ -87,7 +96,7 @@ def _not_judged(report: Report) -> Conclusion | None:
     counts = {"problems": len(report.problems)}
     if gate is None or (report.problems and report.problems[0].key is None):
         return Conclusion(kind=ConclusionKind.NOT_JUDGED, counts=counts)
-    return Conclusion(**fields_of(ConclusionKind.NOT_JUDGED, gate, "other"), counts=counts)
+    return replace(about_gate(ConclusionKind.NOT_JUDGED, gate, "other"), counts=counts)
 
 
 def _empty(report: Report) -> Conclusion | None:
@@ -118,14 +127,8 @@ def _empty_segment(report: Report) -> Conclusion | None:
     if not segments:
         return None
     name = max(segments, key=lambda each: segments[each][0])
-    others = segments.keys() - {name}
-    elsewhere = by_other_keys(name, others)
-    counts = {
-        "empty": segments[name][0],
-        "total": segments[name][1],
-        "segments_fail": len(others) - elsewhere,
-        "other_parts_fail": elsewhere,
-    }
+    empty, total = segments[name]
+    counts = {"empty": empty, "total": total, **parts_beside(name, segments.keys() - {name})}
     return Conclusion(kind=ConclusionKind.EMPTY_SEGMENT, segment=name, counts=counts)
 
 
@@ -135,13 +138,7 @@ def _lost_part(report: Report) -> Conclusion | None:
         return None
     first = lost_parts[0]
     others = {each.segment for each in lost_parts} - {first.segment}
-    elsewhere = by_other_keys(first.segment, others)
-    counts = {
-        "pairs": first.n,
-        "worse": first.worse,
-        "segments_fail": len(others) - elsewhere,
-        "other_parts_fail": elsewhere,
-    }
+    counts = {"pairs": first.n, "worse": first.worse, **parts_beside(first.segment, others)}
     return replace(_of_loss(report, ConclusionKind.LOST_PART, first), segment=first.segment, counts=counts)
 
 
@@ -188,7 +185,7 @@ def _no_baseline(report: Report) -> Conclusion | None:
     gate = next((each for each in report.gates if each.verdict is Verdict.WARN), None)
     if gate is None:
         return None
-    return Conclusion(**fields_of(ConclusionKind.NO_BASELINE, gate, "floor"), counts={"questions": gate.measured.n})
+    return replace(about_gate(ConclusionKind.NO_BASELINE, gate, "floor"), counts={"questions": gate.measured.n})
 
 
 def _pass(report: Report) -> Conclusion:
@@ -201,16 +198,13 @@ def _pass(report: Report) -> Conclusion:
         if not main:
             return Conclusion(kind=ConclusionKind.PASS, strength=Strength.FLOORS_ONLY)
         speaks = min(may_block or main, key=lambda gate: not gate.is_unproven)  # what is below its floor, within noise
-        first = fields_of(ConclusionKind.PASS, speaks, "floor")
-        counts = {"questions": speaks.measured.n, "missing": missing_of(speaks)}
-        return Conclusion(**first, strength=Strength.FLOORS_ONLY, counts=counts)
+        about = about_gate(ConclusionKind.PASS, speaks, "floor")
+        counts = {"questions": speaks.measured.n, "missing": speaks.decision.missing}
+        return replace(about, strength=Strength.FLOORS_ONLY, counts=counts)
     weakest = min(enumerate(blocking), key=lambda each: (*_weakness(each[1]), each[0]))[1]
-    counts = {"pairs": weakest.change.n_pairs, "questions": weakest.measured.n, "missing": missing_of(weakest)}
-    return Conclusion(
-        **fields_of(ConclusionKind.PASS, weakest, "drop"),
-        strength=strength_of(weakest),
-        counts=counts,
-    )
+    counts = {"pairs": weakest.change.n_pairs, "questions": weakest.measured.n, "missing": weakest.decision.missing}
+    about = about_gate(ConclusionKind.PASS, weakest, "drop")
+    return replace(about, strength=strength_of(weakest), counts=counts)
 
 
 _MAKERS = (
@@ -244,8 +238,7 @@ def strength_of(gate: GateResult) -> Strength:
 
 
 def _weakness(gate: GateResult) -> tuple[int, float]:
-    bound = bound_of(gate)
-    beyond = float("inf") if bound is None else bound - (gate.limits.regression_max or 0.0)
+    beyond = float("inf") if gate.bound is None else gate.bound - (gate.limits.regression_max or 0.0)
     return _STRENGTHS.index(strength_of(gate)), -beyond
 
 

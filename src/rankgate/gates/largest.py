@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from rankgate.gates.concluded_gate import LIMITS, by_other_keys, fields_of, missing_of
-from rankgate.model.conclusion import Conclusion, ConclusionKind
-from rankgate.model.gate_result import GateResult
+from msgspec.structs import replace
+
+from rankgate.model.conclusion import Conclusion, ConclusionKind, about_gate, parts_beside
+from rankgate.model.gate_result import LIMITS, GateResult
 from rankgate.model.report import Report
 from rankgate.model.values import Ruling, Unit, Verdict
 from rankgate.model.wording import tag_keys
@@ -27,7 +28,7 @@ def of_largest(report: Report, kind: ConclusionKind, rows: Sequence[GateResult])
     """The conclusion about the row, of at least one, that lies furthest beyond a limit."""
     broken = [each for gate in rows for each in _broken(gate)]
     first = min(enumerate(broken), key=lambda each: (*_rank(each[1]), each[0]))[1]
-    return Conclusion(**fields_of(kind, first.gate, first.rule), counts=_beside(report, first.gate, rows))
+    return replace(about_gate(kind, first.gate, first.rule), counts=_beside(report, first.gate, rows))
 
 
 def _rank(broken: Broken) -> tuple[bool, bool, float, bool]:
@@ -49,7 +50,7 @@ def _broken(gate: GateResult) -> list[Broken]:
 def _beyond(gate: GateResult, rule: Literal["floor", "drop"]) -> float:
     """How far beyond the limit: in points of metrics from 0 to 1, else in multiples of the limit."""
     if rule == "floor":
-        value = gate.measured.counted.value if gate.measured.counted else gate.measured.value or 0.0
+        value = gate.measured.for_floor.value or 0.0
         limit = gate.limits.threshold or 0.0
         excess = gate.direction.sign * (limit - value)
     else:
@@ -69,7 +70,6 @@ def _beside(report: Report, gate: GateResult, rows: Sequence[GateResult]) -> dic
         rows: all rows with the verdict that is concluded, this one among them.
     """
     failing_segments = {each.segment for each in rows if each.segment not in (None, gate.segment)}
-    by_other_tags = by_other_keys(gate.segment, failing_segments)  # `topic:…` beside `lang:…`
     other_gates = {each.name for each in rows} - {gate.name}
     with_other_cause = {each.name for each in rows if not _one_cause(report, gate, each)} & other_gates
     segments = [
@@ -84,11 +84,10 @@ def _beside(report: Report, gate: GateResult, rows: Sequence[GateResult]) -> dic
         "questions": gate.measured.n,
         "pairs": gate.change.n_pairs,
         "worse": len(report.changes.losers_of(gate.row_key)),
-        "missing": missing_of(gate),
+        "missing": gate.decision.missing,
         "gates_fail": len(with_other_cause),
         "same_cause": len(other_gates - with_other_cause),
-        "segments_fail": len(failing_segments) - by_other_tags,
-        "other_parts_fail": by_other_tags,
+        **parts_beside(gate.segment, failing_segments),
         "segments_hold": sum(not each.is_unproven for each in passing),
         "segments_unproven": sum(each.is_unproven for each in segments),
     }

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import StrEnum
 from typing import Literal
 
 import msgspec
 
+from rankgate.model.gate_result import LIMITS, GateResult
 from rankgate.model.traffic import TrafficShare
 from rankgate.model.values import Direction, Unit
+from rankgate.model.wording import tag_keys
 
 NEARLY_ALL = 0.9  # of the lists, empty
 
@@ -81,6 +83,34 @@ class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
     def row_key(self) -> tuple[str, str | None] | None:
         """The row that it speaks of, as `GateResult.row_key`."""
         return None if self.gate is None else (self.gate, self.segment)
+
+
+def about_gate(kind: ConclusionKind, gate: GateResult, rule: Literal["floor", "drop", "other"]) -> Conclusion:
+    """A conclusion about a row of the report, by one of its rules."""
+    measured = gate.measured.for_floor
+    worst, _ = gate.direction.upright(measured.ci)
+    drop = rule == "drop"
+    end = None if worst is None else gate.direction.sign * worst  # the worst value that the interval does not exclude
+    return Conclusion(
+        kind=kind,
+        gate=gate.name,
+        metric=gate.metric,
+        unit=gate.unit,
+        direction=gate.direction,
+        segment=gate.segment,
+        rule=rule,
+        before=gate.change.baseline,
+        now=gate.change.paired_value if drop else measured.value,
+        limit=gate.limit if drop else gate.limits.threshold,
+        bound=gate.bound if drop else end,
+        at_worst=next((each.at_worst for each in gate.decision.reasons if LIMITS.get(each.kind) == rule), None),
+    )
+
+
+def parts_beside(segment: str | None, others: Collection[str | None]) -> dict[str, int]:
+    """Counts of the other parts: such as the named one, and by other tags, as topics beside languages."""
+    elsewhere = 0 if segment is None else sum(tag_keys(each) != tag_keys(segment) for each in others)
+    return {"segments_fail": len(others) - elsewhere, "other_parts_fail": elsewhere}
 
 
 NO_CONCLUSION = Conclusion(kind=ConclusionKind.PASS)  # of a report that states none: a pass has a strength

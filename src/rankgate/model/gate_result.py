@@ -29,6 +29,7 @@ from rankgate.model.values import (
 from rankgate.model.waiver_use import Waived
 
 OF_QUESTIONS = (ReasonKind.MUST_PASS, ReasonKind.LOST)  # what fails for single questions, which no waiver covers
+LIMITS: Mapping[ReasonKind, Literal["floor", "drop"]] = {ReasonKind.THRESHOLD: "floor", ReasonKind.REGRESSION: "drop"}
 
 Parts = Mapping[str, type[msgspec.Struct]]  # by the field that holds it
 
@@ -71,6 +72,11 @@ class MeasuredValue(msgspec.Struct, frozen=True, kw_only=True):
     counted: Counted | None = None
     ci: Interval | None
     n: int
+
+    @property
+    def for_floor(self) -> MeasuredValue | Counted:
+        """What the floor is held against."""
+        return self.counted or self
 
 
 class MeasuredChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -150,6 +156,11 @@ class GateDecision(msgspec.Struct, frozen=True, kw_only=True):
         return Verdict.WARN if warns else self.verdict
 
     @property
+    def missing(self) -> int:
+        """How many values the gate lacks, which its limits hold or miss with them at their worst."""
+        return max((reason.count for reason in self.reasons if reason.kind in LIMITS), default=0)
+
+    @property
     def deciding(self) -> list[Reason]:
         """The reasons that give the verdict by themselves: what is broken, and where nothing is, what is in doubt."""
         own = [reason for position, reason in enumerate(self.reasons) if self.verdict_of(position) is self.verdict]
@@ -197,6 +208,12 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     def limit(self) -> float | None:
         """The largest change for the worse that it allows, with its sign."""
         return None if self.limits.regression_max is None else -self.direction.sign * self.limits.regression_max
+
+    @property
+    def bound(self) -> float | None:
+        """The end of the interval of its change for the worse, as a size; None where the data support no such end."""
+        low, _ = self.direction.upright(self.change.delta_ci)
+        return None if low is None else max(-low, 0.0)
 
     @property
     def row_key(self) -> tuple[str, str | None]:
