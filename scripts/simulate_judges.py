@@ -20,8 +20,8 @@ from rankgate.gates.decision_rule import rule_on_drop
 from rankgate.gates.judged import without_gain
 from rankgate.gates.trust import advisory
 from rankgate.model.answers import Rate
-from rankgate.model.calibration import MetricCalibration
 from rankgate.model.values import Direction, Evidence, Interval, Ruling
+from rankgate.model.verdicts import MetricCalibration
 from rankgate.statistics.calibration import (
     Change,
     Measured,

@@ -30,13 +30,14 @@ from rankgate.judge.judging import judge_answers
 from rankgate.judge.runs import NEEDS, wants_of
 from rankgate.judge.store import Store, written
 from rankgate.metrics.names import parse_metric
-from rankgate.model.answer_losses import LostClaim, Place
 from rankgate.model.answers import (
     Advisory,
     Entailment,
     GateJudge,
     JudgeMark,
     LabelCounts,
+    LostClaim,
+    Place,
     Rate,
     UnjudgedKind,
     VerdictKind,

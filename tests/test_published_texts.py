@@ -16,8 +16,16 @@ from tests.repositories import commit, git
 
 from rankgate.cli import main
 from rankgate.gates.compose import published
-from rankgate.model.answer_losses import AnswerChanges, AnswerLoss, LostClaim, Stage, Unsupported, UnsupportedClaim
-from rankgate.model.answers import Entailment, VerdictKind
+from rankgate.model.answers import (
+    AnswerChanges,
+    AnswerLoss,
+    Entailment,
+    LostClaim,
+    Stage,
+    Unsupported,
+    UnsupportedClaim,
+    VerdictKind,
+)
 from rankgate.model.report import Provenance, Published, Report
 from rankgate.model.report_text import decode_report
 from rankgate.model.values import Verdict

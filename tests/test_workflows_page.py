@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from tests.forges import test_workflows
 
 from rankgate.forges.workflows import CHECK, gate_text
-from rankgate.model.waiver_use import ACCEPT_RANKINGS
+from rankgate.model.base_ref import ACCEPT_RANKINGS
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "workflows.md").read_text(encoding="utf-8")

@@ -17,11 +17,11 @@ from tests.baselines.accepting import accept_into
 from tests.repositories import commit, git
 
 from rankgate.cli import main
-from rankgate.model.question_text import TEXT_KEY, text_digest
+from rankgate.model.base_ref import ACCEPT_CHANGE, SetLabel
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report
 from rankgate.model.values import Verdict
-from rankgate.model.waiver_use import ACCEPT_CHANGE, SetLabel
+from rankgate.readers.base import TEXT_KEY, text_digest
 from rankgate.readers.formats import read_run
 from rankgate.renderers.base_changes import changes
 

@@ -61,9 +61,9 @@ from rankgate.check import check
 from rankgate.cli import main
 from rankgate.criteria.inputs import Inputs, PullInputs
 from rankgate.errors import RankgateError
-from rankgate.model.question_text import TEXT_KEY, text_digest
+from rankgate.model.base_ref import ACCEPT_CHANGE, ACCEPT_RANKINGS, SetLabel
 from rankgate.model.values import Verdict
-from rankgate.model.waiver_use import ACCEPT_CHANGE, ACCEPT_RANKINGS, SetLabel
+from rankgate.readers.base import TEXT_KEY, text_digest
 
 TAGGED = gold(*QUERIES).replace("[doc-q5]", "[doc-q5], metadata: {tags: [urgent]}")
 LANGS = gold(*QUERIES)

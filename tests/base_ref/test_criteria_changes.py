@@ -33,7 +33,7 @@ from rankgate.criteria.model import Age, GoldFile, MatchRule, Publish
 from rankgate.criteria.parts import Part, Stricter, keys_of
 from rankgate.criteria.retriever_block import Retriever
 from rankgate.model.base_ref import BaseSide, GateChange, KeyChange, WaiverChange
-from rankgate.model.base_words import warnings_of
+from rankgate.model.remarks import warnings_of
 from rankgate.model.report import Provenance, Report
 from rankgate.model.traffic_lists import TrafficFiles, TrafficLabel, TrafficQuestion
 from rankgate.model.values import Gold, Sample, Verdict

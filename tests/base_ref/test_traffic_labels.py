@@ -10,9 +10,9 @@ from tests.report_keys import report_from
 
 from rankgate.base_ref.worst import worst_of
 from rankgate.model.base_ref import BaseSide
+from rankgate.model.conclusion import Traffic
 from rankgate.model.gate_result import GateResult
 from rankgate.model.report import Provenance, Report
-from rankgate.model.traffic import Traffic
 from rankgate.model.values import EvidenceState, Reason, ReasonKind, Verdict
 
 ABOUT = BaseSide(ref="main", sha="1a2b3c4", head_verdict=Verdict.PASS)

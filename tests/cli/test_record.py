@@ -18,7 +18,7 @@ from rankgate.cli import main
 from rankgate.cli.record import settings, summary
 from rankgate.collecting.recorder import Recorded
 from rankgate.errors import RankgateError
-from rankgate.model.question_text import TEXT_KEY, text_digest
+from rankgate.readers.base import TEXT_KEY, text_digest
 
 SEARCH = """\
 import asyncio

@@ -14,8 +14,8 @@ from tests.repositories import commit, git
 from rankgate.collecting.lines import PartialRun
 from rankgate.collecting.recorder import Recorded, record
 from rankgate.errors import RankgateError
-from rankgate.model.question_text import TEXT_KEY, text_digest
 from rankgate.model.values import Gold, Sample
+from rankgate.readers.base import TEXT_KEY, text_digest
 from rankgate.readers.formats import read_run
 
 TOTAL = 5

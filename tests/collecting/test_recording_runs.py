@@ -14,8 +14,8 @@ from tests.json_lines import read_lines
 import rankgate
 from rankgate.collecting.recorder import RecordingError
 from rankgate.errors import RankgateError
-from rankgate.model.question_text import TEXT_KEY
 from rankgate.model.values import Gold, Sample
+from rankgate.readers.base import TEXT_KEY
 from rankgate.readers.formats import read_run
 
 COUNT = 6

@@ -9,9 +9,9 @@ import pytest
 from rankgate.collecting.traffic import compared_lists, limited, sees_order
 from rankgate.metrics.matching import BY_CHUNK
 from rankgate.metrics.names import parse_metric
-from rankgate.model.question_text import text_digest
 from rankgate.model.traffic_lists import TrafficLists, TrafficQuestion
 from rankgate.model.values import Ranking, RunField
+from rankgate.readers.base import text_digest
 from rankgate.readers.formats import read_run
 
 QUESTIONS = [TrafficQuestion(query_id=name, question=f"what of {name}?", count=count) for name, count in

@@ -17,8 +17,7 @@ from tests.rows import each_row
 
 from rankgate.diagnosis.differences import gold_differences, run_differences
 from rankgate.diagnosis.gold_set import mark_of
-from rankgate.model.differences import COMPONENTS, KNOWN_KEYS, Difference, text_of
-from rankgate.model.lineage import GoldMark
+from rankgate.model.lineage import COMPONENTS, KNOWN_KEYS, Difference, GoldMark, text_of
 from rankgate.model.values import Gold, Sample
 
 Told = tuple[str, str | None, str | None, str | None]

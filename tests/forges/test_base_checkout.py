@@ -23,8 +23,8 @@ from rankgate.cli import main
 from rankgate.errors import RankgateError
 from rankgate.forges.base_checkout import LOADER, BaseCheckout, Subject
 from rankgate.forges.runner import Pull
+from rankgate.model.base_ref import ACCEPT_CHANGE, SetLabel
 from rankgate.model.report import Report
-from rankgate.model.waiver_use import ACCEPT_CHANGE, SetLabel
 
 
 @pytest.fixture

@@ -27,10 +27,10 @@ from rankgate.forges.fork import Judged, concerns_forks, judge_fork, publish_eac
 from rankgate.forges.publish import Published, Settings, conclude, joined
 from rankgate.forges.runner import Context, Pull, context_of
 from rankgate.gates.not_judged import not_judged
+from rankgate.model.base_ref import ACCEPT_CHANGE, ACCEPT_RANKINGS, SetLabel, Standing
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report
 from rankgate.model.values import Verdict
-from rankgate.model.waiver_use import ACCEPT_CHANGE, ACCEPT_RANKINGS, SetLabel, Standing
 
 RUN = b'{"query_id": "q1", "retrieved": ["a"]}\n'
 

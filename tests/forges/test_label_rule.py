@@ -8,7 +8,7 @@ import pytest
 from tests.rows import each_row
 
 from rankgate.forges.pull_labels import Given, Reported, Seen, worth
-from rankgate.model.waiver_use import Standing
+from rankgate.model.base_ref import Standing
 
 
 def at(time: str) -> str:

@@ -18,7 +18,7 @@ from rankgate.forges.checks import CHECK, Record, base_key
 from rankgate.forges.publish import Settings
 from rankgate.forges.pull_labels import labels_now
 from rankgate.forges.runner import context_of
-from rankgate.model.waiver_use import ACCEPT_CHANGE, ACCEPT_RANKINGS, SetLabel
+from rankgate.model.base_ref import ACCEPT_CHANGE, ACCEPT_RANKINGS, SetLabel
 
 LABEL = ACCEPT_CHANGE
 WAIVER = """\

@@ -25,8 +25,8 @@ from tests.forges.test_fork import LATE, accepts, happened, plays_permission, pl
 from tests.scenario_calls import report_of
 
 from rankgate.forges.checks import CHECK, PUSH_CHECK
+from rankgate.model.base_ref import ACCEPT_CHANGE, ACCEPT_RANKINGS
 from rankgate.model.report_text import decode_report
-from rankgate.model.waiver_use import ACCEPT_CHANGE, ACCEPT_RANKINGS
 
 ROOT = Path(__file__).parents[2]
 SCENARIOS = ROOT / "tests" / "scenarios"

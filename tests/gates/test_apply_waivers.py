@@ -14,11 +14,10 @@ from tests.rows import each_row
 from rankgate.criteria.waivers import Waiver, Waivers, ceiling, entry
 from rankgate.gates.apply_waivers import waive
 from rankgate.gates.conclude import concluded
-from rankgate.model.gate_result import GATE_PARTS, GateResult, to_row
+from rankgate.model.gate_result import GATE_PARTS, GateResult, Waived, to_row
 from rankgate.model.reasons import sentences
 from rankgate.model.report import Report, exit_code
 from rankgate.model.values import SEVERITY_ORDER, Reason, ReasonKind, Verdict
-from rankgate.model.waiver_use import Waived
 
 PASS, WARN, FAIL, NOT_JUDGED = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED
 TODAY = "2026-01-31"

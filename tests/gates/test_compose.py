@@ -31,9 +31,8 @@ from rankgate.metrics.scored_baseline import as_baseline
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.metrics.scoring import score
 from rankgate.model.conclusion import Empties
-from rankgate.model.differences import Difference
 from rankgate.model.gate_result import GateResult
-from rankgate.model.lineage import GoldChanges, GoldMark
+from rankgate.model.lineage import Difference, GoldChanges, GoldMark
 from rankgate.model.report import BaselineSource, Diagnosis, Moved, Provenance, Queries, Report, Source
 from rankgate.model.report_text import decode_report, encode_report
 from rankgate.model.scores import KeptQueries, RankSummary

@@ -21,11 +21,10 @@ from rankgate.gates.segments import with_hard_checks
 from rankgate.gates.trust import Trust, trust_of, without_labels
 from rankgate.judge.sample import answers_key
 from rankgate.model.answers import Advisory, JudgeMark, UnjudgedKind
-from rankgate.model.calibration import Calibration, MetricCalibration
 from rankgate.model.gate_result import GateResult
 from rankgate.model.scores import KeptQueries, MatchedQuery, Scores
 from rankgate.model.values import Details, Evidence, Gold, ReasonKind, Sample, Verdict
-from rankgate.model.verdicts import AnswerVerdicts, Unjudged
+from rankgate.model.verdicts import AnswerVerdicts, Calibration, MetricCalibration, Unjudged
 from rankgate.statistics.prediction_powered import Powered
 
 COUNT, METRIC = 200, "faithfulness"

@@ -15,6 +15,7 @@ from tests.rows import each_row
 
 from rankgate.gates.trust import without_labels
 from rankgate.model.answers import Advisory, GateJudge, UnjudgedKind
+from rankgate.model.gate_result import Waived
 from rankgate.model.reasons import plain_sentence, problems_of, sentences
 from rankgate.model.scores import Exact
 from rankgate.model.values import (
@@ -28,7 +29,6 @@ from rankgate.model.values import (
     Unit,
     Verdict,
 )
-from rankgate.model.waiver_use import Waived
 
 NUMBER = re.compile(r"\d+\.\d+|\d+")
 CLEAR, NOISE, FEW = EvidenceState.CLEAR, EvidenceState.INCONCLUSIVE, EvidenceState.NO_INTERVAL

@@ -15,12 +15,11 @@ from rankgate.criteria.traffic import TrafficRuns, compared_as
 from rankgate.gates.conclude import concluded, traffic_share
 from rankgate.gates.traffic import traffic_of, warnings_of
 from rankgate.metrics.matching import BY_CHUNK
+from rankgate.model.conclusion import Traffic, TrafficSegment
 from rankgate.model.report import Provenance, Report
-from rankgate.model.traffic import Traffic, TrafficSegment
 from rankgate.model.traffic_lists import TrafficFiles, TrafficLabel, TrafficQuestion
-from rankgate.model.traffic_words import traffic_command, traffic_line
 from rankgate.model.values import Gold, Ranking, Sample, Verdict
-from rankgate.renderers.view.traffic import changed_traffic
+from rankgate.renderers.view.traffic import changed_traffic, traffic_command, traffic_line
 
 PRECISION = {"name": "precision@5", "regression_max": 0.03}
 LANGUAGES = ("en", "de", "th", "fi")

@@ -21,8 +21,7 @@ from rankgate.judge.calibration import (
 from rankgate.judge.label_files import Label, LabelKey, Labels, label_of
 from rankgate.judge.sample import AnswerKey, Item
 from rankgate.model.answers import LABELLED, Entailment
-from rankgate.model.calibration import MetricCalibration
-from rankgate.model.verdicts import AnswerState, AnswerVerdicts, Support, Supports
+from rankgate.model.verdicts import AnswerState, AnswerVerdicts, MetricCalibration, Support, Supports
 
 METRICS = metrics_of([])
 FAITHFULNESS, UNFAITHFUL, ANSWERED, ABSTAINED = METRICS

@@ -14,8 +14,8 @@ from rankgate.errors import RankgateError
 from rankgate.gates.trust import trust_of
 from rankgate.judge.calibration import read_calibration
 from rankgate.model.answers import Advisory, GateJudge, JudgeMark, LabelCounts, Rate
-from rankgate.model.calibration import Calibration
 from rankgate.model.judge_words import labels_text
+from rankgate.model.verdicts import Calibration
 
 GOOD = Calibration(
     judge="a" * 64,

@@ -20,9 +20,8 @@ from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_baseline import scored_as_baseline
 from rankgate.metrics.scored_run import ScoredRun, scored
 from rankgate.model.lineage import GoldMark
-from rankgate.model.question_text import text_digest
 from rankgate.model.values import Gold, Ranking, RunField, Sample
-from rankgate.readers.base import Choose, Run, Values
+from rankgate.readers.base import Choose, Run, Values, text_digest
 from rankgate.readers.formats import read_run
 
 GOLD = Gold(samples={"q1": Sample(query_id="q1", gains={"a": 1.0})}, name="gold", format="yaml", fingerprint="")

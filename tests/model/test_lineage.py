@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rankgate.model.lineage import Lineage
-from rankgate.model.lineage_words import age_problems, clock_problems, lineage_note
+from rankgate.model.remarks import age_problems, clock_problems, lineage_note
 
 SHA = "1a2b3c4d5e6f"
 

@@ -13,8 +13,8 @@ from rankgate.cli import main
 from rankgate.criteria import InputFile
 from rankgate.criteria.runs import NamedRun, RunFile
 from rankgate.errors import RankgateError
-from rankgate.model.question_text import TEXT_KEY, text_digest, texts_changed
 from rankgate.model.values import Gold, Sample
+from rankgate.readers.base import TEXT_KEY, text_digest, texts_changed
 from rankgate.readers.formats import read_run
 
 TEXT = "wer trägt die Kosten?"

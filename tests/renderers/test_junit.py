@@ -22,11 +22,10 @@ from tests.scenario_calls import CHECKS, report_of
 
 from rankgate.errors import Problem
 from rankgate.model.base_ref import BaseSide
-from rankgate.model.gate_result import GateResult
+from rankgate.model.gate_result import GateResult, Waived
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report
 from rankgate.model.values import Reason, ReasonKind, Verdict
-from rankgate.model.waiver_use import Waived
 from rankgate.renderers.escape import one_line
 from rankgate.renderers.junit import render_junit
 from rankgate.renderers.terminal import render_terminal

@@ -8,9 +8,9 @@ from tests.gate_rows import changed
 from tests.renderers.reports import FELL, RECALL, REPORT
 from tests.report_keys import with_keys
 
+from rankgate.model.gate_result import Waived
 from rankgate.model.report import Report
 from rankgate.model.values import Reason, ReasonKind, Verdict
-from rankgate.model.waiver_use import Waived
 from rankgate.renderers.blocks import plain_text
 from rankgate.renderers.check_run import conclusion_of
 from rankgate.renderers.findings import render_github

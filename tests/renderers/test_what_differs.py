@@ -13,8 +13,7 @@ from tests.renderers.page import Page
 from tests.renderers.reports import REPORT
 from tests.report_keys import with_keys
 
-from rankgate.model.differences import COMPONENTS, Difference
-from rankgate.model.lineage import GoldChanges
+from rankgate.model.lineage import COMPONENTS, Difference, GoldChanges
 from rankgate.model.report import Report
 from rankgate.renderers.blocks import plain_text
 from rankgate.renderers.escape import code

@@ -12,7 +12,7 @@ sys.path.append(str(SCRIPTS))
 
 import simulate_causes as simulation  # noqa: E402 -- not a package
 from rankgate.diagnosis.causes import SAYS  # noqa: E402 -- as above
-from rankgate.model.answer_losses import Stage  # noqa: E402 -- as above
+from rankgate.model.answers import Stage  # noqa: E402 -- as above
 
 PAGE = (Path(__file__).parents[2] / "docs" / "diagnosis.md").read_text(encoding="utf-8")
 TABLE = (SCRIPTS / "tables" / "causes.md").read_text(encoding="utf-8")

@@ -24,9 +24,9 @@ from rankgate.files.git import GitError
 from rankgate.metrics.base import Metric
 from rankgate.metrics.plugins import known_alone
 from rankgate.model.base_ref import KeyChange
-from rankgate.model.question_text import texts_changed
 from rankgate.model.traffic_lists import TrafficFiles, TrafficQuestion
 from rankgate.model.values import Gold
+from rankgate.readers.base import texts_changed
 from rankgate.readers.formats import read_gold
 from rankgate.readers.source import STDIN, parts_of, shown_path
 from rankgate.readers.yaml_text import load_yaml

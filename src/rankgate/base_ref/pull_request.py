@@ -48,12 +48,11 @@ from rankgate.gates.conclude import with_other_code
 from rankgate.gates.evaluation import Case
 from rankgate.gates.not_judged import not_judged
 from rankgate.metrics.matching import By
-from rankgate.model.base_ref import BaseSide, LogChange
-from rankgate.model.base_words import BASELINE_SUPPLIED, label_notes
+from rankgate.model.base_ref import ACCEPT_CHANGE, BaseSide, LogChange
 from rankgate.model.lineage import AnchorMark
+from rankgate.model.remarks import BASELINE_SUPPLIED, label_notes
 from rankgate.model.report import Report
 from rankgate.model.values import FROM_MATCH, Gold, Ranking, RunField
-from rankgate.model.waiver_use import ACCEPT_CHANGE
 from rankgate.readers.source import parts_of
 
 _NOT_OF_LINES = FROM_MATCH | {RunField.VERDICTS}

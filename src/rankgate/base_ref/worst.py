@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from rankgate.errors import ProblemKind
 from rankgate.gates.conclude import with_conclusion
 from rankgate.model.base_ref import BaseSide, OwnLabels
-from rankgate.model.base_words import failures_of, notes_of, warnings_of
+from rankgate.model.remarks import failures_of, notes_of, warnings_of
 from rankgate.model.report import Report
 from rankgate.model.values import SEVERITY_ORDER, TOLERANCE, Verdict, blocks, worst
 

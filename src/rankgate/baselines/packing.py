@@ -20,9 +20,8 @@ from msgspec.structs import replace
 from rankgate.baselines.records import RESTORE, Record
 from rankgate.errors import RankgateError, bad_input
 from rankgate.model.lineage import GoldMark
-from rankgate.model.question_text import TEXT_KEY
 from rankgate.model.values import CONTEXT_DEPTH, Generated, Item, Ranking, RunField
-from rankgate.readers.base import Run
+from rankgate.readers.base import TEXT_KEY, Run
 from rankgate.readers.source import shown_path
 from rankgate.readers.stored import read_stored
 from rankgate.readers.strict_lines import ANSWER_KEYS

@@ -40,10 +40,10 @@ from rankgate.forges.pull_labels import labels_now
 from rankgate.forges.pulls import pull_of
 from rankgate.forges.runner import QUEUED, Context, add_summary, base_branch, context_of, set_output, stopped
 from rankgate.gates.not_judged import internal_error, not_judged
+from rankgate.model.base_ref import SetLabel
 from rankgate.model.report import Report, exit_code
 from rankgate.model.report_text import decode_report, encode_report
 from rankgate.model.values import Verdict
-from rankgate.model.waiver_use import SetLabel
 from rankgate.renderers.base import RENDERERS
 from rankgate.renderers.findings import annotation
 

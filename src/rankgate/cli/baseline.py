@@ -19,7 +19,7 @@ from rankgate.cli.output import as_json, say
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.judge.store import stored_verdicts
 from rankgate.model.base_ref import SHORT_SHA
-from rankgate.model.differences import RECORDING
+from rankgate.model.lineage import RECORDING
 from rankgate.model.values import RunField
 from rankgate.model.wording import count_text
 from rankgate.renderers.blocks import Block, Pairs, Table

@@ -16,9 +16,9 @@ from rankgate.cli.output import reading_bar, say_report
 from rankgate.criteria.inputs import DetailInputs, Inputs, PullInputs, Stores
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.metrics.scored_run import ReadProgress
+from rankgate.model.base_ref import SetLabel
 from rankgate.model.report import Report, exit_code
 from rankgate.model.values import Verdict
-from rankgate.model.waiver_use import SetLabel
 from rankgate.renderers.base import RENDERERS, format_for
 
 SHOWN_ITEMS = 10  # of each ranking, on a page

@@ -36,7 +36,7 @@ from rankgate.metrics.scored_baseline import Compared, scored_pair
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.metrics.scoring import Tally
 from rankgate.model.base_ref import SHA
-from rankgate.model.differences import COMPONENTS
+from rankgate.model.lineage import COMPONENTS
 from rankgate.model.report import BaselineSource, Explanation, Measurements, Provenance, Remarks, Report, Source
 from rankgate.model.scores import Scores
 from rankgate.model.values import Gold, Ranking, Unit, Verdict

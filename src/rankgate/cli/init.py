@@ -50,9 +50,9 @@ from rankgate.metrics.names import parse_metric
 from rankgate.metrics.plan import Plan, require_gold_queries
 from rankgate.metrics.scored_run import score_run
 from rankgate.model.answers import VerdictKind
+from rankgate.model.base_ref import ACCEPT_CHANGE
 from rankgate.model.scores import Scores
 from rankgate.model.values import Evidence, Gold, Sample
-from rankgate.model.waiver_use import ACCEPT_CHANGE
 from rankgate.model.wording import count_text
 from rankgate.readers.field_map import FieldMap
 from rankgate.readers.gold_columns import fields_of

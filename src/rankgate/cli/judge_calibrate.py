@@ -43,10 +43,9 @@ from rankgate.judge.sample import AnswerKey, Design, Item, answers_key, item_of
 from rankgate.metrics.answers import JudgedMetric, criterion_of
 from rankgate.metrics.scoring import clusters_of
 from rankgate.model.answers import GateJudge, JudgeMark
-from rankgate.model.calibration import Calibration, MetricCalibration
 from rankgate.model.judge_words import labels_text
 from rankgate.model.values import Sample, Unit
-from rankgate.model.verdicts import NO_VERDICT, AnswerVerdicts
+from rankgate.model.verdicts import NO_VERDICT, AnswerVerdicts, Calibration, MetricCalibration
 from rankgate.model.wording import count_text, interval_text, value_text
 from rankgate.readers.yaml_text import with_entry
 from rankgate.renderers.blocks import Block, Pairs, Table

@@ -18,12 +18,12 @@ from rankgate.criteria.waivers import WaiverFile
 from rankgate.diagnosis.misses import Misses, QueryExplained
 from rankgate.gates.acceptance import GateChange
 from rankgate.model.answers import UnjudgedKind
-from rankgate.model.calibration import Calibration
 from rankgate.model.gate_result import GATE_PARTS, GateResult
 from rankgate.model.report import JudgedValue
 from rankgate.model.report_text import file_type
 from rankgate.model.scores import Distribution
 from rankgate.model.values import Direction, Interval, Unit
+from rankgate.model.verdicts import Calibration
 
 # A shape is a type, whose schema msgspec knows; an object by its keys, of which those with ? may be absent, or
 # {"*": the shape of every value}; [the shape of every entry]; or (one shape, or another).

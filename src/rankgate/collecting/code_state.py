@@ -24,7 +24,7 @@ from rankgate.errors import RankgateError
 from rankgate.files.git import GitError, Repository, is_ancestor, repository_around, run_git
 from rankgate.model.base_ref import CommitSha
 from rankgate.model.conclusion import OtherCode
-from rankgate.model.differences import RECORDING
+from rankgate.model.lineage import RECORDING
 
 # What lies beside a run that is recorded.
 PARTIAL = ".partial"

@@ -20,8 +20,8 @@ import msgspec
 from rankgate.collecting.code_state import PARTIAL
 from rankgate.errors import RankgateError, bad_input, redacted
 from rankgate.files.writing import write_atomic
-from rankgate.model.question_text import TEXT_KEY
 from rankgate.model.values import RunField
+from rankgate.readers.base import TEXT_KEY
 from rankgate.readers.json_text import spoken
 from rankgate.readers.results import ResultError, described, written_line
 from rankgate.readers.run_shapes import Item, generated_of, loose_shape

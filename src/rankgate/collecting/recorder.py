@@ -22,11 +22,10 @@ from rankgate.collecting.retriever import Retrieve, Service, StopError, failure,
 from rankgate.collecting.workers import Calls, Outcome, Question, ask, refuse_limits
 from rankgate.errors import Problem, RankgateError, bad_input, did_you_mean, from_python, option, redacted, shown
 from rankgate.files.writing import refuse_overwriting, write_atomic
-from rankgate.model.differences import RECORDING
-from rankgate.model.question_text import text_digest
+from rankgate.model.lineage import RECORDING
 from rankgate.model.traffic_lists import TrafficQuestion
 from rankgate.model.values import Gold, RunField
-from rankgate.readers.base import ProblemLog
+from rankgate.readers.base import ProblemLog, text_digest
 from rankgate.readers.field_map import FieldMap
 from rankgate.readers.formats import fingerprint_of, read_gold
 from rankgate.readers.mapped import answer_line

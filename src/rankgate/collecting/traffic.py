@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from rankgate.collecting.pool import results_of
 from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import Matching
-from rankgate.model.question_text import digest_matches
 from rankgate.model.traffic_lists import TrafficLabel, TrafficLists, TrafficPair, TrafficQuestion, TrafficSheet
 from rankgate.model.values import Ranking
+from rankgate.readers.base import digest_matches
 from rankgate.statistics.traffic import Draw, draw_questions
 
 # Families that see which documents are among the first k, and not in what order.

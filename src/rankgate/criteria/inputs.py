@@ -12,8 +12,8 @@ from rankgate.baselines import is_remote
 from rankgate.criteria import InputFile
 from rankgate.errors import ProblemKind, bad_input, on_one_line, option
 from rankgate.metrics.base import Metric
+from rankgate.model.base_ref import SetLabel
 from rankgate.model.values import Gold
-from rankgate.model.waiver_use import SetLabel
 from rankgate.readers.formats import read_gold
 from rankgate.readers.source import STDIN, shown_path
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec.structs import replace
 
 from rankgate.baselines import is_remote
-from rankgate.model.differences import RECORDING
+from rankgate.model.lineage import RECORDING
 from rankgate.model.report import BaselineSource, Report, Source
 from rankgate.readers.source import STDIN
 

@@ -12,18 +12,21 @@ from rankgate.metrics.answers import JudgedMetric, rests_on, supports
 from rankgate.metrics.base import Metric
 from rankgate.metrics.contexts import ContextRecall
 from rankgate.metrics.gaps import baseline_column, filled
-from rankgate.model.answer_losses import (
+from rankgate.model.answers import (
     AnswerChanges,
     AnswerLoss,
+    Entailment,
+    GoldClaim,
     LostClaim,
     NoVerdicts,
     Place,
     Silent,
     Stage,
+    UnjudgedKind,
     Unsupported,
     UnsupportedClaim,
+    VerdictKind,
 )
-from rankgate.model.answers import Entailment, GoldClaim, UnjudgedKind, VerdictKind
 from rankgate.model.gate_result import GateResult
 from rankgate.model.judge_words import stage_finding
 from rankgate.model.report import Diagnosis

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.metrics.base import Cutoff, Metric, sees_below
 from rankgate.metrics.scored_run import ScoredRun
-from rankgate.model.differences import (
+from rankgate.model.lineage import (
     AS_OF,
     COMPONENTS,
     GOLD,
@@ -17,9 +17,10 @@ from rankgate.model.differences import (
     QUESTIONS,
     RECORDING,
     Difference,
+    GoldChanges,
+    GoldMark,
     text_of,
 )
-from rankgate.model.lineage import GoldChanges, GoldMark
 from rankgate.model.scores import Scores
 from rankgate.model.values import TOLERANCE
 from rankgate.model.wording import telling_decimals, value_text

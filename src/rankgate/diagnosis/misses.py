@@ -17,7 +17,7 @@ from rankgate import pip_install
 from rankgate.errors import bad_input
 from rankgate.metrics.tags import TagShare, common_tags
 from rankgate.metrics.texts import words
-from rankgate.model.answer_losses import AnswerLoss, Unsupported
+from rankgate.model.answers import AnswerLoss, Unsupported
 from rankgate.model.details import Cause, Expected, Listed, Question, ReportDetails, sampled
 from rankgate.model.report import Report
 from rankgate.model.values import Direction, Unit

@@ -32,10 +32,9 @@ from rankgate.files.environment import CERTIFICATES, JOBS, OURS
 from rankgate.files.git import Repository, is_ancestor, repository_around, run_git, stderr_of
 from rankgate.forges.runner import Pull, stopped
 from rankgate.gates.not_judged import not_judged
-from rankgate.model.base_ref import Commit
+from rankgate.model.base_ref import Commit, SetLabel
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report
-from rankgate.model.waiver_use import SetLabel
 from rankgate.readers.source import parts_of
 from rankgate.renderers.escape import code
 

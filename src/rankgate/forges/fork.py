@@ -19,10 +19,10 @@ from rankgate.forges.publish import Published, Settings, announce, check_of, joi
 from rankgate.forges.pull_labels import labels_now
 from rankgate.forges.pulls import of_writer, open_at, pull_of
 from rankgate.forges.runner import DEPENDABOT, QUEUED, Context, Pull
-from rankgate.model.base_words import label_notes
+from rankgate.model.base_ref import ACCEPT_RANKINGS
+from rankgate.model.remarks import label_notes
 from rankgate.model.report import Report
 from rankgate.model.values import SEVERITY_ORDER
-from rankgate.model.waiver_use import ACCEPT_RANKINGS
 from rankgate.renderers.escape import code
 
 if TYPE_CHECKING:  # what judges at a base is paid for where there is something to judge

@@ -17,7 +17,7 @@ from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.publish import Settings, check_of
 from rankgate.forges.pulls import may_write
 from rankgate.forges.runner import Context, Pull
-from rankgate.model.waiver_use import ACCEPT_CHANGE, ACCEPT_RANKINGS, SetLabel, Standing
+from rankgate.model.base_ref import ACCEPT_CHANGE, ACCEPT_RANKINGS, SetLabel, Standing
 
 if TYPE_CHECKING:  # as in fork.py
     from rankgate.forges.base_checkout import Subject

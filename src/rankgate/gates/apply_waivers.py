@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from rankgate.criteria.waivers import Waiver, Waivers
-from rankgate.model.gate_result import GateResult
+from rankgate.model.gate_result import GateResult, Waived, WaiverState, WaiverUse
 from rankgate.model.report import Report
 from rankgate.model.values import Unit, Verdict
-from rankgate.model.waiver_use import Waived, WaiverState, WaiverUse
 from rankgate.model.wording import beyond_text, is_plain_name
 from rankgate.readers.dates import days_between
 

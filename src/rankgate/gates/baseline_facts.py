@@ -19,10 +19,9 @@ from rankgate.gates.results import Changes
 from rankgate.metrics.plugins import packages_of
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.conclusion import GivenUp, PartLoss
-from rankgate.model.differences import Difference
 from rankgate.model.gate_result import GateResult
-from rankgate.model.lineage import AnchorMark, GoldMark, Lineage
-from rankgate.model.lineage_words import (
+from rankgate.model.lineage import AnchorMark, Difference, GoldMark, Lineage
+from rankgate.model.remarks import (
     age_problems,
     anchor_problem,
     clock_problems,

@@ -22,7 +22,8 @@ from rankgate.metrics.base import Metric
 from rankgate.metrics.estimates import attainable, distribution, estimate, is_rate
 from rankgate.metrics.gaps import baseline_column, gaps
 from rankgate.metrics.matching import OF_THE_LINE, By
-from rankgate.model.answer_losses import AnswerLoss, Unsupported
+from rankgate.model.answers import AnswerLoss, Unsupported
+from rankgate.model.conclusion import Traffic
 from rankgate.model.details import Expected
 from rankgate.model.gate_result import GateResult
 from rankgate.model.lineage import GoldMark
@@ -43,7 +44,6 @@ from rankgate.model.report import (
     TrendPoint,
 )
 from rankgate.model.scores import Scores
-from rankgate.model.traffic import Traffic
 from rankgate.model.values import CONFIDENCE, Gold, Verdict
 from rankgate.readers.base import Run
 from rankgate.readers.formats import fingerprint_of

@@ -20,6 +20,8 @@ from rankgate.model.conclusion import (
     GivenUp,
     PartLoss,
     Strength,
+    Traffic,
+    TrafficShare,
     about_gate,
     parts_beside,
 )
@@ -27,7 +29,6 @@ from rankgate.model.gate_result import GateResult
 from rankgate.model.headline import sentence
 from rankgate.model.report import Report
 from rankgate.model.scores import Scores
-from rankgate.model.traffic import Traffic, TrafficShare
 from rankgate.model.values import TOLERANCE, Gold, ReasonKind, Verdict, worst
 
 _STRENGTHS = list(Strength)

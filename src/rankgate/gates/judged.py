@@ -30,13 +30,11 @@ from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import Comparison, paired
 from rankgate.metrics.estimates import Estimate
 from rankgate.metrics.lines import GivenRate
-from rankgate.model.answer_losses import NoVerdicts
-from rankgate.model.answers import Advisory, GateJudge, JudgeMark, has_labels
-from rankgate.model.calibration import MetricCalibration
+from rankgate.model.answers import Advisory, GateJudge, JudgeMark, NoVerdicts, has_labels
 from rankgate.model.gate_result import OF_QUESTIONS, GateResult
 from rankgate.model.scores import Scores
 from rankgate.model.values import Direction, Evidence, Reason, ReasonKind, Ruling, RunField, Verdict
-from rankgate.model.verdicts import served_text
+from rankgate.model.verdicts import MetricCalibration, served_text
 from rankgate.readers.dates import days_between
 from rankgate.statistics.calibration import Change, Measured, anchored, people_change
 

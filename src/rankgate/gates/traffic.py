@@ -23,9 +23,10 @@ from rankgate.gates.evaluation import Case, Evaluation
 from rankgate.gates.lost_parts import moved_most
 from rankgate.metrics.sets import Hit, Precision
 from rankgate.metrics.tags import parts_of
+from rankgate.model.conclusion import Traffic, TrafficExample, TrafficSegment
 from rankgate.model.gate_result import NO_CHANGE, GateDecision, GateEvidence, GateLimits, GateResult, MeasuredValue
+from rankgate.model.remarks import NOT_THERE, absent_traffic
 from rankgate.model.report import Report
-from rankgate.model.traffic import Traffic, TrafficExample, TrafficSegment
 from rankgate.model.traffic_lists import (
     TrafficFiles,
     TrafficLabel,
@@ -34,7 +35,6 @@ from rankgate.model.traffic_lists import (
     TrafficQuestion,
     TrafficSheet,
 )
-from rankgate.model.traffic_words import NOT_THERE, absent_text
 from rankgate.model.values import (
     TOLERANCE,
     WARNING_LEVEL,
@@ -108,7 +108,7 @@ def with_traffic(report: Report, case: Case, evaluation: Evaluation) -> Report:
 
 def warnings_of(traffic: Traffic) -> list[str]:
     """That the run has no line for some of the traffic."""
-    return [absent_text(traffic)] if traffic.absent else []
+    return [absent_traffic(traffic)] if traffic.absent else []
 
 
 def repeated(questions: Sequence[TrafficQuestion], gold: Gold) -> list[str]:

@@ -15,7 +15,7 @@ from rankgate.model.answers import (
     LabelCounts,
     Rate,
 )
-from rankgate.model.calibration import Calibration, MetricCalibration
+from rankgate.model.verdicts import Calibration, MetricCalibration
 
 CANNOT_TELL = 0.1  # of the lower bound of J
 

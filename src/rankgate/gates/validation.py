@@ -26,11 +26,10 @@ from rankgate.metrics.plan import Plan, require_fields, require_gold_queries
 from rankgate.metrics.scored_baseline import as_baseline, ids_of
 from rankgate.metrics.scoring import score
 from rankgate.model.gate_result import GateResult
-from rankgate.model.question_text import answers_question
 from rankgate.model.reasons import problems_of
 from rankgate.model.scores import Scores
 from rankgate.model.values import Gold, Ranking, RunField
-from rankgate.readers.base import Run, RunSource
+from rankgate.readers.base import Run, RunSource, answers_question
 from rankgate.readers.formats import read_gold
 
 if TYPE_CHECKING:

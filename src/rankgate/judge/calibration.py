@@ -33,8 +33,16 @@ from rankgate.metrics.answers import (
     supports,
 )
 from rankgate.model.answers import MIN_ANSWERS, MIN_RARER, Entailment, GoldClaim, Rate, VerdictKind
-from rankgate.model.calibration import CALIBRATION_VERSION, Calibration, MetricCalibration
-from rankgate.model.verdicts import AnswerState, AnswerVerdicts, Support, Supports, Unjudged
+from rankgate.model.verdicts import (
+    CALIBRATION_VERSION,
+    AnswerState,
+    AnswerVerdicts,
+    Calibration,
+    MetricCalibration,
+    Support,
+    Supports,
+    Unjudged,
+)
 from rankgate.readers.dates import iso_day
 from rankgate.readers.json_text import source_json, spoken
 from rankgate.readers.source import open_source

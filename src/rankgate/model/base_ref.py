@@ -14,6 +14,12 @@ SHORT_SHA = 7  # hexadecimal digits that people read
 SHA = r"^[0-9a-f]{4,64}$(?!\n)"  # also what JavaScript takes, for schemas
 CommitSha = Annotated[str, msgspec.Meta(pattern=SHA)]
 
+# Labels of pull requests.
+ACCEPT_CHANGE = "rankgate: accept change"
+ACCEPT_RANKINGS = "rankgate: accept rankings"
+
+Standing = Literal["counts", "outsider", "own", "unreported", "changed", "unknown"]
+
 # Of the base's log of acceptances, which only grows, records are gone or others; or small losses add up from another.
 LogChange = Literal["log", "anchor"]
 
@@ -32,6 +38,14 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
         """`main (1a2b3c4)`, or `1a2b3c4` where it was named by its sha."""
         short = self.sha[:SHORT_SHA]
         return short if self.sha.startswith(self.ref) else f"{self.ref} ({short})"
+
+
+class SetLabel(msgspec.Struct, frozen=True, kw_only=True):
+    """A label of ours that stands on the pull request, who set it, and what it is worth."""
+
+    name: str
+    by: str
+    standing: Standing
 
 
 class KeyChange(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""What became of a gate, for all questions or in a segment: its decision and the numbers that it rests on.
+"""What became of a gate, for all questions or in a segment: its decision and the numbers that it rests on, and waivers.
 
 Its parts stand beside each other in a file: `to_row` and `in_parts`.
 """
@@ -11,8 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from rankgate.errors import shown
-from rankgate.model.answer_losses import NoVerdicts
-from rankgate.model.answers import GateJudge
+from rankgate.model.answers import GateJudge, NoVerdicts
 from rankgate.model.scores import Exact
 from rankgate.model.values import (
     Direction,
@@ -26,12 +25,9 @@ from rankgate.model.values import (
     Unit,
     Verdict,
 )
-from rankgate.model.waiver_use import Waived
 
 OF_QUESTIONS = (ReasonKind.MUST_PASS, ReasonKind.LOST)  # what fails for single questions, which no waiver covers
 LIMITS: Mapping[ReasonKind, Literal["floor", "drop"]] = {ReasonKind.THRESHOLD: "floor", ReasonKind.REGRESSION: "drop"}
-
-Parts = Mapping[str, type[msgspec.Struct]]  # by the field that holds it
 
 
 class Detectable(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,6 +127,45 @@ class GateEvidence(msgspec.Struct, frozen=True, kw_only=True):
     surely_fell: bool = False
     detectable: Detectable | None = None
     unjudged: Mapping[str, float] = {}
+
+
+WaiverState = Literal["in_force", "expiring", "too_small", "expired", "unused", "unknown", "hard_check", "not_judged"]
+
+
+class Waived(msgspec.Struct, frozen=True, kw_only=True):
+    """Who lets a violation pass, why, until which day and up to how far beyond the limit."""
+
+    by: str
+    reason: str | None = None
+    issue: str | None = None
+    expires: str | None = None
+    up_to: float | None = None
+
+    @property
+    def texts(self) -> list[str]:
+        """Who, why and where that is discussed, as far as it is known: somebody's text."""
+        return [text for text in (self.by, self.reason, self.issue) if text is not None]
+
+
+class WaiverUse(msgspec.Struct, frozen=True, kw_only=True):
+    """A waiver and what became of it; `line` is where it stands in its file.
+
+    `violation` is how far its gate lies beyond the limit, None where it does not. `in_force` and `expiring` (within two
+    weeks) let the violation pass. The others do nothing: `too_small` for the violation; `expired`; `unused`, since
+    nothing is violated; `unknown`, since there is no such gate or segment; `hard_check`, since single questions fail,
+    which no waiver covers; `not_judged`, since nobody can tell.
+    """
+
+    gate: str
+    segment: str | None
+    up_to: float
+    expires: str
+    issue: str
+    reason: str
+    by: str
+    line: int | None
+    state: WaiverState
+    violation: float | None = None
 
 
 class GateDecision(msgspec.Struct, frozen=True, kw_only=True):
@@ -257,6 +292,9 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     def corrects(self) -> bool:
         """Whether it limits the change of a segment and judges that by an interval corrected for how many there are."""
         return bool(self.segment) and self.limits.evidence is Evidence.PROVEN_HARM and self.limit is not None
+
+
+Parts = Mapping[str, type[msgspec.Struct]]  # by the field that holds it
 
 
 # The values of a result that report.json has no key for: it has their keys beside the others.

@@ -158,7 +158,7 @@ _SENTENCES: Mapping[ConclusionKind, Callable[[Topic], str]] = {
 def _sentence_of(kind: ConclusionKind) -> Callable[[Topic], str]:
     if kind in _SENTENCES:
         return _SENTENCES[kind]
-    from rankgate.model.gate_words import SENTENCES  # noqa: PLC0415 -- paid only where something was lost
+    from rankgate.model.loss_words import SENTENCES  # noqa: PLC0415 -- paid only where something was lost
 
     return SENTENCES[kind]
 

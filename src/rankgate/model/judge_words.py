@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from rankgate.errors import shown
-from rankgate.model.answer_losses import Stage
 from rankgate.model.answers import (
     LABELLED,
     MIN_ANSWERS,
@@ -16,6 +15,7 @@ from rankgate.model.answers import (
     SEES_LITTLE,
     Advisory,
     GateJudge,
+    Stage,
     UnjudgedKind,
     has_labels,
 )

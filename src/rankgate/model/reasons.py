@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from rankgate.errors import Problem
-from rankgate.model.gate_result import GateResult
+from rankgate.model.base_ref import ACCEPT_RANKINGS
+from rankgate.model.gate_result import GateResult, Waived
 from rankgate.model.judge_words import advisory_text, no_verdict_text, other_judge_text
 from rankgate.model.values import (
     BEYOND,
@@ -20,7 +21,6 @@ from rankgate.model.values import (
     RunField,
     Verdict,
 )
-from rankgate.model.waiver_use import ACCEPT_RANKINGS, Waived
 from rankgate.model.wording import (
     confidence_text,
     count_text,

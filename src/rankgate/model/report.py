@@ -10,18 +10,14 @@ from msgspec import Meta
 from msgspec.structs import force_setattr, replace
 
 from rankgate.errors import Problem, redacted
-from rankgate.model.answer_losses import AnswerChanges
-from rankgate.model.answers import JudgeMark
+from rankgate.model.answers import AnswerChanges, JudgeMark
 from rankgate.model.base_ref import BaseSide
-from rankgate.model.conclusion import NO_CONCLUSION, Conclusion, Empties, GivenUp, OtherCode, PartLoss
+from rankgate.model.conclusion import NO_CONCLUSION, Conclusion, Empties, GivenUp, OtherCode, PartLoss, Traffic
 from rankgate.model.details import Cause, Expected, ReportDetails, fate_of
-from rankgate.model.differences import Difference
-from rankgate.model.gate_result import GateResult, Parts
-from rankgate.model.lineage import AnchorMark, GoldChanges, Lineage
+from rankgate.model.gate_result import GateResult, Parts, WaiverUse
+from rankgate.model.lineage import AnchorMark, Difference, GoldChanges, Lineage
 from rankgate.model.scores import Distribution
-from rankgate.model.traffic import Traffic
 from rankgate.model.values import Direction, Interval, Unit, Verdict
-from rankgate.model.waiver_use import WaiverUse
 
 Row = tuple[str, str | None]  # of a report: a gate and a segment, None for all questions
 BARE_TAG = "tag"  # the dimension of tags without a key

@@ -1,4 +1,7 @@
-"""What a judge said of an answer, as metrics read it: frozen values, with a reason in the place of what is missing."""
+"""What a judge said of an answer, as metrics read it: frozen values, with a reason in the place of what is missing.
+
+And what people think of the judge: a calibration, which `rankgate judge calibrate` writes and gates read.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,15 @@ from typing import TypeAlias
 
 import msgspec
 
-from rankgate.model.answers import Entailment, GoldClaim, UnjudgedKind
+from rankgate.model.answers import (
+    Entailment,
+    GoldClaim,
+    Rate,
+    UnjudgedKind,
+)
+from rankgate.statistics.prediction_powered import Powered
+
+CALIBRATION_VERSION = 1
 
 
 class Unjudged(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -121,3 +132,43 @@ def same_served(one: str | None, other: str | None, *, fingerprints: bool) -> bo
 
 def _models(names: str) -> set[str]:
     return {name.partition("\t")[0] for name in names.splitlines()}  # without the fingerprints
+
+
+class MetricCalibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One metric: how well the judge agrees with people, and the run that was labelled.
+
+    `labels` are the answers with labels, `rarer` those of the verdict that fewer answers have. `slope` is J. `value` is
+    that of the labelled run by PPI++, and `values` the judge's own of it by query, without those it leaves undefined.
+    Where answers come in clusters (`clustered`), intervals are of these. `criterion` is the text that a rubric had.
+    """
+
+    labels: int
+    rarer: int
+    sensitivity: Rate | None
+    specificity: Rate | None
+    slope: Rate | None
+    kappa: float | None
+    value: Powered | None
+    values: Mapping[str, float] = {}
+    clustered: bool = False
+    criterion: str | None = None
+
+
+class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What labels say of one judge, whose whole id it has, on one run.
+
+    `date` is the ISO day on which it was made, `people` who labelled, `agreement` their kappa with each other, None
+    where no two labelled the same. `answers` is the SHA-256 of the run's answers (`judge.sample.answers_key`).
+    `segments` has the metrics of single segments, by tag, for people to read.
+    """
+
+    version: int = CALIBRATION_VERSION
+    judge: str
+    model: str
+    date: str
+    run: str
+    answers: str = ""
+    people: tuple[str, ...]
+    agreement: float | None
+    metrics: Mapping[str, MetricCalibration]
+    segments: Mapping[str, Mapping[str, MetricCalibration]] = {}

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from rankgate.model.differences import KNOWN_KEYS
+from rankgate.model.lineage import KNOWN_KEYS
 from rankgate.model.values import Ranking, RunField
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.field_map import DOC, named

@@ -8,10 +8,10 @@ from zlib import crc32
 
 import msgspec
 
-from rankgate.model.differences import text_of
-from rankgate.model.question_text import TEXT_KEY
+from rankgate.model.lineage import text_of
 from rankgate.model.values import FROM_MATCH, Details, Ranking, RunField
 from rankgate.model.values import Item as RankedItem
+from rankgate.readers.base import TEXT_KEY
 from rankgate.readers.line_json import line_json
 
 Id = str | int

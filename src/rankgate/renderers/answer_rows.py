@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rankgate.model.answer_losses import LostClaim, Place, Silent
-from rankgate.model.answers import Entailment, UnjudgedKind, VerdictKind
+from rankgate.model.answers import Entailment, LostClaim, Place, Silent, UnjudgedKind, VerdictKind
 from rankgate.model.gate_result import GateResult
 from rankgate.model.judge_words import UNJUDGED_WORDS, advisory_text, limits_text
 from rankgate.model.report import BaselineSource, Report

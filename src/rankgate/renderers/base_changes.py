@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from rankgate.model.base_ref import BaseSide, GateChange, KeyChange, QueryChanges, Value
-from rankgate.model.base_words import grown_text, traffic_texts
+from rankgate.model.gate_result import WaiverState
+from rankgate.model.remarks import grown_text, traffic_texts
 from rankgate.model.report import Report
 from rankgate.model.values import Evidence, Unit
-from rankgate.model.waiver_use import WaiverState
 from rankgate.model.wording import VERDICT_WORDS, count_text, exact_decimals, size_text, value_text
 from rankgate.renderers.escape import Spell, Text, listed
 

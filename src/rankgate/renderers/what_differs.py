@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import takewhile
 
-from rankgate.model.differences import AS_OF, GOLD, OTHER, QUESTIONS, Difference
+from rankgate.model.lineage import AS_OF, GOLD, OTHER, QUESTIONS, Difference
 from rankgate.model.report import Report
 from rankgate.renderers.escape import Spell, listed, one_line, shorten
 

@@ -10,9 +10,8 @@ from tests.gate_rows import changed
 from tests.renderers.reports import HOLDS, LATENCY, RECALL, REPORT
 
 from rankgate.gates.conclude import concluded
-from rankgate.model.gate_result import GateResult
+from rankgate.model.gate_result import GateResult, Waived
 from rankgate.model.values import Verdict
-from rankgate.model.waiver_use import Waived
 from rankgate.renderers.pages.report import LIMITS, OPEN_ROWS, render_report
 
 

@@ -20,9 +20,9 @@ from rankgate.cli import main
 from rankgate.errors import Problem
 from rankgate.model.base_ref import BaseSide, GateChange, KeyChange
 from rankgate.model.details import Cause, Listed, PanelRow, ReportDetails
+from rankgate.model.gate_result import Waived, WaiverUse
 from rankgate.model.report import Diagnosis, Movement, Provenance, Report, Source, TrendPoint
 from rankgate.model.values import Unit, Verdict
-from rankgate.model.waiver_use import Waived, WaiverUse
 from rankgate.renderers.base_changes import STATES, ceiling_text
 from rankgate.renderers.escape import one_line
 from rankgate.renderers.pages.report import LIMITS, render_report

@@ -15,7 +15,7 @@ import msgspec
 
 from rankgate import INSTALL
 from rankgate.errors import bad_input
-from rankgate.model.waiver_use import ACCEPT_CHANGE, ACCEPT_RANKINGS
+from rankgate.model.base_ref import ACCEPT_CHANGE, ACCEPT_RANKINGS
 from rankgate.readers.yaml_text import quoted
 
 GATE = ".github/workflows/rankgate.yml"

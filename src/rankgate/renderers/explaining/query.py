@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from rankgate.diagnosis.misses import TELLING, Lexical, LexicalExpected, QueryExplained, Score, Suggestion
-from rankgate.model.answer_losses import Unsupported, UnsupportedClaim
-from rankgate.model.answers import Entailment
+from rankgate.model.answers import Entailment, Unsupported, UnsupportedClaim
 from rankgate.model.details import Listed
 from rankgate.model.judge_words import STAGE_WORDS
 from rankgate.model.wording import count_text, delta_text, first_text, in_first_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from rankgate.model.answer_losses import AnswerLoss
+from rankgate.model.answers import AnswerLoss
 from rankgate.model.details import sampled
 from rankgate.model.judge_words import STAGE_WORDS
 from rankgate.model.report import Report

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from rankgate.model.differences import KNOWN_KEYS, RECORDING
-from rankgate.model.lineage import Lineage
+from rankgate.model.lineage import KNOWN_KEYS, RECORDING, Lineage
 from rankgate.model.report import BaselineSource, Report, Source
 from rankgate.model.wording import count_text
 from rankgate.renderers.escape import Pieces, Sentence, Text, command_line
