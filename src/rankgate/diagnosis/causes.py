@@ -70,6 +70,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     unasked: frozenset[str] = frozenset()
     absent: frozenset[str] = frozenset()
     proven: bool
+    candidate: Scores
+    baseline: Scores
 
 
 def of_list(metric: Metric) -> bool:
@@ -92,10 +94,17 @@ def case_of(gate: GateResult, metric: Metric, gold: Gold, candidate: Scores, bas
             new = candidate.rank_summaries.get(sample.query_id)
             moved = document_moves(sample, old, new)
             worse[sample.query_id] = fate_of(moved, first_k(metric, old.k), no_result=not (new and new.retrieved))
-    proven = metric.direction.certain(gate.change.delta_ci) < 0
     unasked = candidate.unasked.intersection(worse)
-    absent = candidate.missing.intersection(worse) - unasked
-    return Case(metric=metric, samples=samples, worse=worse, unasked=unasked, absent=absent, proven=proven)
+    return Case(
+        metric=metric,
+        samples=samples,
+        worse=worse,
+        unasked=unasked,
+        absent=candidate.missing.intersection(worse) - unasked,
+        proven=metric.direction.certain(gate.change.delta_ci) < 0,
+        candidate=candidate,
+        baseline=baseline,
+    )
 
 
 def speaks(gate: GateResult) -> bool:

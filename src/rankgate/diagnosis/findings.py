@@ -78,8 +78,7 @@ def diagnose(
         findings: Sequence[Diagnosis] = ()
         if baseline and of_list(metric):
             case = causes.case_of(gate, metric, gold, candidate, baseline)
-            explanation = causes.explain(case, *lists.detailed) if case.proven else None
-            findings = _of_lists(case, explanation, candidate, baseline)
+            findings = _of_lists(case, causes.explain(case, *lists.detailed) if case.proven else None)
         elif baseline and speaks(gate) and metric.kind is Kind.LATENCY:
             findings = _latency(gate, metric, candidate, baseline)
         elif baseline and gate.by_judge and speaks(gate):
@@ -90,7 +89,13 @@ def diagnose(
             # A gate may hold by limits that are wide: gold ids that nobody returns are worth a warning all the same.
             if speaks(gate) or each.rule == STALE:
                 by_rule.setdefault(each.rule, each)
-    return list(by_rule.values()) or _floors(gold, by_name, results, candidate, baseline)
+    if by_rule:
+        return list(by_rule.values())
+    below = [gate for gate in results if speaks(gate) and floor_broken(gate)]
+    below = [gate for gate in below if by_name[gate.metric].kind is Kind.RELEVANCE and gate.direction.sign > 0]
+    order = sorted(below, key=lambda gate: (gate.verdict is not Verdict.FAIL, -(gate.decision.violation or 0.0)))
+    floors = (_below(gate, first_k(by_name[gate.metric]), gold, candidate, baseline) for gate in order)
+    return [each for each in floors if each][:MAX_FLOORS]
 
 
 def diagnose_conclusion(
@@ -206,21 +211,6 @@ def _tag_of_most(case: Case) -> TagShare | None:
     return TagShare(tag=tag, misses=worse[tag], of_misses=len(case.worse), questions=every[tag], of_questions=len(tags))
 
 
-def _floors(
-    gold: Gold,
-    by_name: Mapping[str, Metric],
-    results: Sequence[GateResult],
-    candidate: Scores,
-    baseline: Scores | None,
-) -> list[Diagnosis]:
-    """Of the gates and segments below their floor, those that fail and the deepest first: what their questions miss."""
-    below = [gate for gate in results if speaks(gate) and floor_broken(gate)]
-    below = [gate for gate in below if by_name[gate.metric].kind is Kind.RELEVANCE and gate.direction.sign > 0]
-    order = sorted(below, key=lambda gate: (gate.verdict is not Verdict.FAIL, -(gate.decision.violation or 0.0)))
-    findings = (_below(gate, first_k(by_name[gate.metric]), gold, candidate, baseline) for gate in order)
-    return [each for each in findings if each][:MAX_FLOORS]
-
-
 def _below(gate: GateResult, k: int, gold: Gold, candidate: Scores, baseline: Scores | None) -> Diagnosis | None:
     """Where what the questions miss is; beside a baseline only of those that it did not miss, if there are such."""
     samples = [each for each in gold.samples.values() if each.relevant() and in_segment(each.tags, gate.segment)]
@@ -268,22 +258,22 @@ def _went_elsewhere(scores: Scores, sample: Sample) -> bool:
     return bool(sample.source) and routed is not None and not {*routed} & {*sample.source}
 
 
-def _of_lists(case: Case, explanation: Explanation | None, candidate: Scores, baseline: Scores) -> list[Diagnosis]:
+def _of_lists(case: Case, explanation: Explanation | None) -> list[Diagnosis]:
     """The cause, the tag that the worse questions share, and what became of nearly all of them.
 
     That they return no results stands before the tag, as what is to be repaired first.
     """
     if not case.worse:
         return []
-    cause = _cause(case, explanation, candidate, baseline)
-    tag = _shared_tag(case, candidate, baseline)
-    fate = _common_fate(case, candidate, baseline)
+    cause = _cause(case, explanation)
+    tag = _shared_tag(case)
+    fate = _common_fate(case)
     no_results = fate is not None and fate.rule == NO_RESULTS
     findings = (cause, fate, tag) if no_results else (cause, tag, fate)
     return [each for each in findings if each is not None]
 
 
-def _cause(case: Case, explanation: Explanation | None, candidate: Scores, baseline: Scores) -> Diagnosis | None:
+def _cause(case: Case, explanation: Explanation | None) -> Diagnosis | None:
     if explanation is None:
         return None
     queries = explanation.queries
@@ -292,10 +282,10 @@ def _cause(case: Case, explanation: Explanation | None, candidate: Scores, basel
     where, what = SAYS[explanation.cause]
     text = f"{where}: {_those(len(queries), case, what, what)} (by chance {by_chance:,} of {total:,})"
     numbers = {"worse": len(case.worse), "explained": len(queries), "by_chance": by_chance, "of_chance": total}
-    return _with_tag(explanation.cause, text, numbers, _tag_of(queries, case, candidate, baseline))
+    return _with_tag(explanation.cause, text, numbers, _tag_of(queries, case))
 
 
-def _common_fate(case: Case, candidate: Scores, baseline: Scores) -> Diagnosis | None:
+def _common_fate(case: Case) -> Diagnosis | None:
     """What became of nearly all questions that got worse; None where their relevant documents stand as before."""
     fates = Counter(case.worse.values())
     fate = max(fates, key=lambda each: (fates[each], -list(Cause).index(each)))
@@ -305,22 +295,23 @@ def _common_fate(case: Case, candidate: Scores, baseline: Scores) -> Diagnosis |
     text = _those(len(queries), case, _known(fate, case, _ONE), _known(fate, case, _MANY))
     numbers = {"worse": len(case.worse), **{each.value: count for each, count in fates.items()}}
     rule = NO_RESULTS if fate is Cause.NO_RESULT else KNOWN
-    return _with_tag(rule, text, numbers, _tag_of(queries, case, candidate, baseline))
+    return _with_tag(rule, text, numbers, _tag_of(queries, case))
 
 
-def _shared_tag(case: Case, candidate: Scores, baseline: Scores) -> Diagnosis | None:
-    tag = _tag_of(list(case.worse), case, candidate, baseline)
+def _shared_tag(case: Case) -> Diagnosis | None:
+    tag = _tag_of(list(case.worse), case)
     if tag is None:
         return None
     text = f"{_those(tag.misses, case, 'is tagged {tag}', 'are tagged {tag}')} ({_share(tag)})"
     return Diagnosis(rule=ONE_TAG, finding=text, evidence={"worse": len(case.worse), **_numbers(tag)})
 
 
-def _tag_of(queries: Sequence[str], case: Case, candidate: Scores, baseline: Scores) -> TagShare | None:
+def _tag_of(queries: Sequence[str], case: Case) -> TagShare | None:
     """The tag that stands out among these questions, if the loss over all questions with it is proven."""
     tags = {sample.query_id: sample.tags for sample in case.samples}
+    candidate = case.candidate
     values = candidate.values[case.metric.name]
-    baseline_values = baseline_column(case.metric, baseline)
+    baseline_values = baseline_column(case.metric, case.baseline)
     for share in common_tags([tags[query] for query in queries], list(tags.values())):
         tagged = [share.tag in tags.get(query, ()) for query in candidate.query_ids]
         values_with_tag = [value if has_tag else None for value, has_tag in zip(values, tagged, strict=True)]

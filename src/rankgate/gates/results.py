@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -49,45 +49,29 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
 
 def changes_of(case: Case, evaluation: Evaluation, results: Sequence[GateResult]) -> Changes:
     """What changed; the metric whose changes are listed is the caller's, else that of the first gate violated."""
-    details = case.inputs.details
-    leading = details.leading if details else None
+    gold, metrics = evaluation.gold, evaluation.plan.metrics
+    scores, baseline = evaluation.scores, evaluation.baseline_scores
+    leading = case.inputs.details.leading if case.inputs.details else None
     if leading is None:
         leading = leading_metric(case.criteria.gates, overall_results(results))
-    lists = RunLists(evaluation.gold, evaluation.plan, evaluation.run, evaluation.baseline)
-    return Changes(
-        leading=leading,
-        segments=_segments(evaluation, leading),
-        moved=_moved(evaluation, leading, results),
-        lists=lists,
-        plain=(None, None) if case.inputs.verdict_alone else lists.plain,
-        findings=_findings(evaluation, results, lists),
-    )
+    lists = RunLists(gold, evaluation.plan, evaluation.run, evaluation.baseline)
+    segments: list[Segment] = []
+    moved: list[Movement] = []
+    findings: list[Diagnosis] = []
+    if any(sample.tags for sample in gold.samples.values()):
+        from rankgate.diagnosis.movements import by_tag  # noqa: PLC0415 -- paid only where questions have tags
 
+        segments = by_tag(gold, metrics, scores, baseline, leading)
+    if baseline and leading is not None:
+        from rankgate.diagnosis.movements import movements  # noqa: PLC0415 -- paid only where there is a baseline
 
-def _segments(evaluation: Evaluation, leading: Metric | None) -> list[Segment]:
-    gold = evaluation.gold
-    if not any(sample.tags for sample in gold.samples.values()):
-        return []
-    from rankgate.diagnosis.movements import by_tag  # noqa: PLC0415 -- paid only where questions have tags
+        moved = movements(gold, leading, scores, baseline, results)
+    if baseline or any(gate.verdict is not Verdict.PASS for gate in results):
+        from rankgate.diagnosis.findings import diagnose  # noqa: PLC0415 -- paid only where there is anything to explain
 
-    return by_tag(gold, evaluation.plan.metrics, evaluation.scores, evaluation.baseline_scores, leading)
-
-
-def _moved(evaluation: Evaluation, leading: Metric | None, results: Sequence[GateResult]) -> list[Movement]:
-    if evaluation.baseline_scores is None or leading is None:
-        return []
-    from rankgate.diagnosis.movements import movements  # noqa: PLC0415 -- paid only where there is a baseline
-
-    return movements(evaluation.gold, leading, evaluation.scores, evaluation.baseline_scores, results)
-
-
-def _findings(evaluation: Evaluation, results: Sequence[GateResult], lists: RunLists) -> list[Diagnosis]:
-    scores, baseline = evaluation.scores, evaluation.baseline_scores
-    if baseline is None and all(gate.verdict is Verdict.PASS for gate in results):
-        return []
-    from rankgate.diagnosis.findings import diagnose  # noqa: PLC0415 -- paid only where there is anything to explain
-
-    return diagnose(evaluation.gold, evaluation.plan.metrics, results, scores, baseline, lists)
+        findings = diagnose(gold, metrics, results, scores, baseline, lists)
+    plain = (None, None) if case.inputs.verdict_alone else lists.plain
+    return Changes(leading=leading, segments=segments, moved=moved, lists=lists, plain=plain, findings=findings)
 
 
 def with_diagnosis(report: Report, evaluation: Evaluation, changes: Changes) -> Report:
@@ -149,19 +133,13 @@ def losers(
 
 def _rows_by_segment(gold: Gold, scores: Scores, results: Sequence[GateResult]) -> Mapping[str | None, Sequence[int]]:
     """The rows of the questions of each segment that has a result, and under None those of all."""
+    rows: dict[str, list[int]] = {result.segment: [] for result in results if result.segment is not None}
+    if rows:
+        from rankgate.metrics.tags import SegmentIndex, part_names  # noqa: PLC0415 -- paid only where there are segments
+
+        index = SegmentIndex(rows)
+        for row, query in enumerate(scores.query_ids):
+            for segment in dict.fromkeys(index.of(part_names(gold.samples[query]))):
+                rows[segment].append(row)
     members: dict[str | None, Sequence[int]] = {None: range(len(scores.query_ids))}
-    segments = {result.segment for result in results if result.segment is not None}
-    if segments:
-        members.update(_rows_of(gold, scores, segments))
-    return members
-
-
-def _rows_of(gold: Gold, scores: Scores, segments: Iterable[str]) -> dict[str, list[int]]:
-    from rankgate.metrics.tags import SegmentIndex, part_names  # noqa: PLC0415 -- paid only where there are segments
-
-    rows: dict[str, list[int]] = {segment: [] for segment in segments}
-    index = SegmentIndex(rows)
-    for row, query in enumerate(scores.query_ids):
-        for segment in dict.fromkeys(index.of(part_names(gold.samples[query]))):
-            rows[segment].append(row)
-    return rows
+    return members | rows
