@@ -18,6 +18,7 @@ from rankgate.model.headline import other_sentences, sentence
 from rankgate.model.lineage import GoldChanges
 from rankgate.model.report import Call, Provenance, Queries, Report, Source, exit_code
 from rankgate.model.values import Direction, Reason, ReasonKind, Ruling, Unit, Verdict
+from rankgate.renderers.view.decided import first_rows
 
 PASS, WARN, FAIL = Verdict.PASS, Verdict.WARN, Verdict.FAIL
 RUN = Provenance(rankgate="0.1.0", date="2026-01-31", run=Source(path="run.jsonl", format="jsonl"))
@@ -350,6 +351,18 @@ def test_gates_of_one_cause_are_counted_apart() -> None:
     assert (found.conclusion.counts["same_cause"], found.conclusion.counts["gates_fail"]) == (1, 1)
     assert found.summary.endswith("3.0 allowed; 1 more gate fails; 1 more gate fails with it.")
     assert found.conclusion.next == ["rankgate", "explain", "a", "--run", "run.jsonl"]
+
+
+def test_a_segment_of_two_rules_counts_once_and_holds_by_both() -> None:
+    floors = [gate(FAIL, segment="lang:de", now=0.7, floor=0.9), *map(holds, ("lang:en", "lang:fr"))]
+    drops = [gate(FAIL, segment="lang:de", now=0.7), holds("lang:en"), gate(FAIL, segment="lang:fr", now=0.86)]
+    found = report(gate(), *floors, *drops)
+    assert (found.conclusion.segment, found.conclusion.counts["segments_hold"]) == ("lang:de", 1)
+    assert [row.name for row in first_rows(found, 9).rows if row.kind == "rest"] == [("1 other language",)]
+
+
+def holds(segment: str) -> GateResult:
+    return gate(segment=segment, n=100)
 
 
 @pytest.mark.parametrize(

@@ -230,7 +230,8 @@ def _below(gate: GateResult, k: int, gold: Gold, candidate: Scores, baseline: Sc
         for kind, text in _KINDS_OF_MISS.items()
         if kinds[kind]
     ]
-    text = f"{len(missed):,} of the {count_text(len(samples), 'question')}{which} miss a relevant document"
+    miss = "misses" if len(missed) == 1 else "miss"
+    text = f"{len(missed):,} of the {count_text(len(samples), 'question')}{which} {miss} a relevant document"
     if old := len(missed) - len(new):
         text += f", {old:,} of them in the baseline, too" if new else ", as in the baseline"
         text += f"; of the {len(new):,} others" if new else ""

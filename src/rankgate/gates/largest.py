@@ -79,7 +79,9 @@ def _beside(report: Report, gate: GateResult, rows: Sequence[GateResult]) -> dic
         and each.segment not in (None, gate.segment)
         and tag_keys(each.segment) == tag_keys(gate.segment)
     ]
-    passing = [each for each in segments if each.verdict is Verdict.PASS and not each.evidence.too_small]
+    failing = {each.segment for each in segments if each.verdict is not Verdict.PASS}
+    unproven = {each.segment for each in segments if each.is_unproven} - failing  # by any of several rules
+    holding = {each.segment for each in segments if not each.evidence.too_small} - failing - unproven
     return {
         "questions": gate.measured.n,
         "pairs": gate.change.n_pairs,
@@ -88,8 +90,8 @@ def _beside(report: Report, gate: GateResult, rows: Sequence[GateResult]) -> dic
         "gates_fail": len(with_other_cause),
         "same_cause": len(other_gates - with_other_cause),
         **parts_beside(gate.segment, failing_segments),
-        "segments_hold": sum(not each.is_unproven for each in passing),
-        "segments_unproven": sum(each.is_unproven for each in segments),
+        "segments_hold": len(holding),
+        "segments_unproven": len(unproven),
     }
 
 

@@ -112,13 +112,15 @@ def _rest(
     same_tag = [part for part in parts if first and tag_keys(part.segment) == tag_keys(first.segment)]
     other_tags = [part for part in parts if part not in same_tag]
     for group, by_tag in ((same_tag, ""), (other_tags, " by other tags")):
-        holding = [part for part in group if part.verdict is Verdict.PASS and not part.evidence.too_small]
+        failing = {part.segment for part in group if part.verdict is not Verdict.PASS}  # by any of several rules
+        holding = [part for part in group if part.segment not in failing and not part.evidence.too_small]
         unlisted = [part for part in holding if part not in listed]
-        small = sum(part.evidence.too_small for part in group)
         if unlisted:
+            names = {part.segment for part in unlisted}
+            small = len({part.segment for part in group if part.evidence.too_small} - names)
             is_small = f", {small:,} too small to judge" if small else ""
             word = "part" if by_tag else f"other {part_word(unlisted[0].segment)}"
-            yield _held(unlisted, f"{count_text(len(unlisted), word)}{by_tag}{is_small}")
+            yield _held(unlisted, f"{count_text(len(names), word)}{by_tag}{is_small}")
     ends: dict[str, list[GateResult]] = {}
     for gate in report.gates:
         ends.setdefault(gate.name, []).append(gate)
@@ -135,8 +137,9 @@ def _held(gates: Sequence[GateResult], name: str) -> Row:
     change: Sentence = () if first.change.delta is None else ("worst: ", *which, f" {phrases.gate_change(first)}")
     if len(gates) == 1 and change:
         change = change[1:]
-    unproven = sum(gate.is_unproven for gate in gates)
-    if 0 < unproven < len(gates):
-        name += f", {unproven:,} unproven"
+    rows = {(gate.name, gate.segment) for gate in gates}
+    unproven = {(gate.name, gate.segment) for gate in gates if gate.is_unproven}
+    if unproven and unproven != rows:
+        name += f", {len(unproven):,} unproven"
     status = phrases.UNPROVEN if unproven else Verdict.PASS.value
     return Row(kind="rest", verdict=Verdict.PASS, status=status, name=(name,), change=change)
