@@ -196,6 +196,7 @@ def test_a_whole_line_keeps_a_key_that_alone_makes_no_row() -> None:
         pytest.param([{"id": None}], r"item 1 has None under id \(keys: id\)", id="item whose id is None"),
         pytest.param([{"chunk_id": 0.5}], "item 1: chunk_id has 0.5", id="number as chunk_id"),
         pytest.param([{"chunk_id": "a", "id": [1]}], "item 1: id has", id="list as id"),
+        pytest.param(["a", ""], "item 2 has an empty id", id="empty id"),
         pytest.param(
             [{"id": "a", "start": 9, "end": 3}], "item 1 has start 9 and end 3; an end is exclusive", id="end"
         ),
@@ -262,7 +263,7 @@ def test_a_line_is_compact_and_not_ascii() -> None:
     )
 
 
-IDS = st.text() | st.integers(-(2**63), 2**63 - 1)
+IDS = st.text(min_size=1) | st.integers(-(2**63), 2**63 - 1)
 SCORES = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**9), 10**9)
 PLAIN = st.recursive(
     st.none() | st.booleans() | SCORES | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)

@@ -595,6 +595,16 @@ BAD_RUNS: dict[str, dict[str | bytes, list[str]]] = {
             "1: query 'q1': item 2 has neither chunk_id nor id",
             "2: query 'q2': item 1 has neither chunk_id nor id",
         ],
+        # Ids that are empty, in the shape of the contract and in others.
+        (
+            '{"query_id": "q1", "topk": [{"rank": 1, "chunk_id": ""}]}\n{"query_id": "q2", "retrieved": ["a", ""]}\n'
+            '{"query_id": "", "topk": [{"rank": 1, "chunk_id": "a"}]}\n{"id": "", "topk": ["a"]}\n'
+        ): [
+            "1: query 'q1': item 1: expected an id, found ''",
+            "2: query 'q2': item 2: expected an id, found ''",
+            "3: the query: expected an id, found ''",
+            "4: the query: expected an id, found ''",
+        ],
         (
             LINE + '{"query_id": "q1", "topk": [{"chunk_id": 1.5}]}\n{"query_id": "q2", "topk": ["a", null]}\n'
             '{"query_id": "q3", "topk": [["a"]]}\n{"query_id": "q4", "topk": [{"chunk_id": true}]}\n'
@@ -683,6 +693,10 @@ BAD_RUNS: dict[str, dict[str | bytes, list[str]]] = {
         '{"q1": ["a"],\n "q2": ["b"]\n "q3": ["c"]}': ["3: broken JSON: expecting ',' delimiter (column 2)"],
         '[{"query_id": "q1", "topk": []}, {"query_id": "q2", "topk": []}, {"id": "q1", "topk": []}]': [
             " [2]: query 'q1' stands twice (first at [0]); keep one ranking of it"
+        ],
+        '{"q1": {"a": 0.5, "": 0.4}, "": {"a": 0.5}}': [
+            " query 'q1': the id of a result is empty",
+            " query '': its id is empty",
         ],
         '{"q1": ["a"], "q2": {"a": 0.5}, "q3": null, "q4": "a"}': [
             " q2: expected a list of ids for this query, or numbers by id, found {'a': 0.5}",

@@ -230,7 +230,7 @@ def test_order_is_that_of_trec_eval() -> None:
         assert 1 / (1 + run({"q": scores})[1]["q"].index(relevant)) == pytest.approx(expected)
 
 
-IDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
+IDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=5)
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 
 

@@ -139,7 +139,7 @@ def _samples(rows: Sequence[Mapping[str, Any]]) -> dict[str, Sample]:
 
 
 def _ranking(query_id: str, entry: Any, needs: frozenset[RunField], how: Matching, name: str) -> Ranking:
-    if type(entry) is list and not needs and set(map(type, entry)) == {str}:  # the usual case, many times as fast
+    if type(entry) is list and not needs and set(map(type, entry)) == {str} and "" not in entry:  # many times as fast
         return Ranking(query_id, *deduplicated(entry))
     try:
         if isinstance(entry, Mapping) and "topk" not in entry and not LISTS.isdisjoint(entry):

@@ -171,9 +171,9 @@ def all_of(written: str | int | list[str | int] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(str, listed)))
 
 
-def id_of(value: object, what: str, *, some: bool = False) -> str:
-    """An id as text, `some` for none that is empty; an integer equals its digits. A ValueError for all else."""
-    if isinstance(value, bool) or not isinstance(value, str | int) or (some and value == ""):
+def id_of(value: object, what: str) -> str:
+    """An id as text; an integer equals its digits. A ValueError for all else, and for one that is empty."""
+    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
         raise ValueError(f"{what}: expected an id, found {shown(value)}")
     return str(value)
 

@@ -166,7 +166,7 @@ def read_judgments(fields: FieldMap, records: Records, log: ProblemLog) -> dict[
         for doc, value in judged.pairs:
             try:
                 if value is not None and value != "":
-                    add_judgment(sample, id_of(doc, "the document", some=True), value)
+                    add_judgment(sample, id_of(doc, "the document"), value)
             except ValueError as error:
                 rated = "".join(
                     f"; {shown(who)} is the {column} here: keep the rows of one" for column, who in judged.raters
@@ -206,7 +206,7 @@ class _Judged(msgspec.Struct, frozen=True):
 
 
 def _judged(record: Any, finder: Finder) -> _Judged:
-    query_id = id_of(finder.required("query_id", record, "the object"), "the query", some=True)
+    query_id = id_of(finder.required("query_id", record, "the object"), "the query")
     text = finder.optional("question", record)
     query = f"query {shown(query_id)}"
     question = text if isinstance(text, str) and text else None

@@ -194,6 +194,8 @@ def _is_id(value: Any) -> bool:
 def _id(value: Any, name: str) -> str | int:
     if not _is_id(value):
         raise ResultError(f"{name} has {described(value)} where an id (text or integer) belongs")
+    if value == "":
+        raise ResultError(f"{name} has an empty id")
     return str.__str__(value) if isinstance(value, str) else int(value)
 
 

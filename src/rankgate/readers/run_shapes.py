@@ -12,7 +12,7 @@ import msgspec
 from rankgate.errors import shown
 from rankgate.model.values import Details, Generated, Ranking, RunField
 from rankgate.model.values import Item as RankedItem
-from rankgate.readers.base import all_of
+from rankgate.readers.base import all_of, id_of
 from rankgate.readers.dates import iso_day
 from rankgate.readers.strict_lines import (
     ANSWER_KEYS,
@@ -69,7 +69,7 @@ class LooseLine(msgspec.Struct, gc=False, rename=CAMEL):
         query_id = self.id if self.query_id is None else self.query_id
         if query_id is None:
             raise ValueError("no query id; write it as query_id (or id)")
-        return str(query_id)
+        return id_of(query_id, "the query")
 
     def items(self) -> list[Item]:
         """The one list of results; a ValueError where there is none, or two compete."""
@@ -230,7 +230,7 @@ def _ranking(query_id: str, written: list[Item], needs: frozenset[RunField]) -> 
     for position, item in enumerate(_by_rank(written), start=1):
         if item.name is None:
             raise ValueError(f"item {position} has neither chunk_id nor id")
-        first.setdefault(str(item.name), item)
+        first.setdefault(id_of(item.name, f"item {position}"), item)
     items = list(first.values())
     stated = [_item(item, needs) for item in items] if needs & _OF_ITEMS else None
     if needs & _OF_ITEMS == {RunField.SOURCE} and all(item.source is None for item in stated or ()):

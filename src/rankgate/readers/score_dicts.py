@@ -57,7 +57,7 @@ def _mteb_provenance(source: Source) -> Mapping[str, Any]:
 
 def _rankings(queries: dict[str, Any], name: str, log: ProblemLog) -> Iterator[Ranking]:
     for query_id, scores in queries.items():
-        if flaw := _flaw(scores):
+        if flaw := _flaw(scores) if query_id else "its id is empty":
             log.add(Problem(f"query {shown(query_id)}: {flaw}", name))
             continue
         order = sorted(((float(score), doc) for doc, score in scores.items()), reverse=True)
@@ -81,9 +81,11 @@ def _queries_of(source: Source) -> dict[str, Any]:
 
 
 def _flaw(scores: Any) -> str | None:
-    """Names the first document whose score is no finite number."""
+    """Names the first document whose score is no finite number, or that has no id."""
     if not isinstance(scores, dict):
         return f"expected a mapping of ids to scores, found {shown(scores)}"
+    if "" in scores:
+        return "the id of a result is empty"
     for doc, score in scores.items():
         if isinstance(score, bool) or not isinstance(score, int | float):
             return f"the score of {shown(doc)} is {shown(score)}, not a number"

@@ -39,7 +39,7 @@ def read_scores(path: str, wanted: Collection[str] = ()) -> dict[str, QueryScore
             record = {name.strip(): cell for name, cell in row.items()}
             key = key or usual_names([*record], {"query_id": (*QUERY, {"id"})}, "scores", location)["query_id"]
             try:
-                query_id = id_of(record.get(key), "the query", some=True)
+                query_id = id_of(record.get(key), "the query")
                 if query_id in rows:
                     raise ValueError(f"query {shown(query_id)} stands twice; keep one row of it")
             except ValueError as error:

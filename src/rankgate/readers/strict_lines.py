@@ -87,10 +87,10 @@ def strict_ranking(line: StrictLine, *, timed: bool) -> Ranking | None:
         return None
     items = line.topk or ()
     ids = [item.chunk_id for item in items] if line.retrieved is None else line.retrieved
-    if len(set(ids)) != len(ids) or [item.rank for item in items] != SEQUENCE[: len(items)]:
+    if len({*ids}) != len(ids) or "" in ids or not line.query_id:
         return None
     times = stages_of(line.latency_ms) if timed else None
-    if times and not plausible(times):
+    if [item.rank for item in items] != SEQUENCE[: len(items)] or not plausible(times):
         return None
     documents = None
     if isinstance(line, DocLine):
