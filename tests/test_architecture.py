@@ -587,7 +587,7 @@ def test_the_package_itself_imports_nothing_of_weight() -> None:
             id="a user's template",
         ),
         pytest.param(
-            "import rankgate.diagnosis.misses, rankgate.renderers.explaining.misses",
+            "import rankgate.diagnosis.misses, rankgate.renderers.explaining",
             {"bm25s", "numpy", "yaml", "jinja2", "rich", "rankgate.metrics.scoring", "rankgate.criteria"},
             id="explaining",
         ),
@@ -618,7 +618,7 @@ def test_an_import_is_paid_only_by_what_uses_it(statement: str, absent: set[str]
     assert set(found.stdout.split()) & absent == set()
 
 
-MOST_MODULES, MOST_LINES = 78, 13_304  # of ours that a check of one question reads
+MOST_MODULES, MOST_LINES = 78, 13_282  # of ours that a check of one question reads
 
 
 def test_a_check_of_one_question_reads_little_of_the_source(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ from rankgate.model.values import Details, Reason, ReasonKind, Sample, Unit, Ver
 from rankgate.model.verdicts import AnswerVerdicts, Support, Unjudged
 from rankgate.model.wording import delta_text
 from rankgate.readers.formats import read_gold, read_run
-from rankgate.renderers.answer_rows import answer_lines, fate
+from rankgate.renderers.view.answers import answer_lines, fate
 
 GOLDEN = Path(__file__).parent / "judged"
 PROVENANCE = Provenance(rankgate="0", date="2026-01-31", judge=JudgeMark("d5fec631", "m"))

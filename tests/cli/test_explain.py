@@ -13,7 +13,7 @@ from tests.cli.terminals import at_a_terminal
 
 from rankgate import pip_install
 from rankgate.cli import main
-from rankgate.renderers.explaining.layout import columns_of
+from rankgate.renderers.explaining import columns_of
 
 Capture = pytest.CaptureFixture[str]
 TESTS = Path(__file__).resolve().parent.parent

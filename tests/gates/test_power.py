@@ -20,7 +20,7 @@ from rankgate.model.gate_result import Detectable, GateResult
 from rankgate.model.scores import Scores
 from rankgate.model.values import Evidence
 from rankgate.readers.formats import read_gold
-from rankgate.renderers.sights import blind_text
+from rankgate.renderers.warnings import blind_text
 
 HARM, SAFE, ESTIMATE = Evidence.PROVEN_HARM, Evidence.PROVEN_SAFE, Evidence.ESTIMATE
 

@@ -29,9 +29,8 @@ from rankgate.metrics.matching import By, Matching
 from rankgate.metrics.names import parse_metric
 from rankgate.model.answers import Advisory, AnswerFlaw
 from rankgate.model.values import Details, Evidence, Gold, Item, Ranking, Sample
-from rankgate.renderers import sights, warnings
-from rankgate.renderers.sights import fact_text
-from rankgate.renderers.warnings import finding_text
+from rankgate.renderers import warnings
+from rankgate.renderers.warnings import fact_text
 
 
 def sample(query_id: str, *relevant: str, **known: object) -> Sample:
@@ -277,12 +276,11 @@ def test_what_is_impossible_for_a_gate(
 
 
 def said(facts: Sequence[InputFact | SightFact]) -> list[str]:
-    return [finding_text(fact) for fact in facts]
+    return [fact_text(fact) for fact in facts]
 
 
 def test_every_fact_has_its_sentence() -> None:
-    assert set(get_args(SightFact)) == set(sights.WORDED)
-    assert set(get_args(InputFact)) == set(warnings.WORDED)
+    assert {*get_args(SightFact), *get_args(InputFact)} == set(warnings.WORDED)
 
 
 def power_of(gold: Gold, *gates: str, **known: object) -> list[str]:

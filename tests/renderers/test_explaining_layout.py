@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rankgate.renderers.escape import safe
-from rankgate.renderers.explaining.layout import beside, columns_of, finished, padded, paragraph
+from rankgate.renderers.explaining import beside, columns_of, finished, padded, paragraph
 
 LISTS = [["before", "1 a", "2 bb"], ["now", "1 ccc"], ["BM25", "1 d", "2 e", "3 f"]]
 

@@ -17,10 +17,10 @@ from rankgate.model.lineage import COMPONENTS, Difference, GoldChanges
 from rankgate.model.report import Report
 from rankgate.renderers.blocks import plain_text
 from rankgate.renderers.escape import code
+from rankgate.renderers.explanation import MAX_SHOWN, differences_line
 from rankgate.renderers.junit import render_junit
 from rankgate.renderers.markdown import render_markdown
 from rankgate.renderers.terminal import terminal_blocks
-from rankgate.renderers.what_differs import MAX_SHOWN, differences_line
 
 INDEX = Difference(what="index", before="v2025_06_01", after="v2025_07_01")
 TOKENS = Difference(what="chunker", key="target_tokens", before="600", after="400")

@@ -44,7 +44,7 @@ from rankgate.model.wording import count_text, delta_points_text, delta_text, in
 from rankgate.readers.base import Run, RunSource
 from rankgate.readers.source import STDIN, shown_path
 from rankgate.renderers.blocks import Table
-from rankgate.renderers.odd_lists import never_line
+from rankgate.renderers.explanation import never_line
 from rankgate.renderers.phrases import NOTHING
 
 LEADING = "recall@5"  # leads where it is among the metrics

@@ -23,9 +23,8 @@ from rankgate.model.details import Cause, Question, ReportDetails, read
 from rankgate.model.report import Report
 from rankgate.model.values import Direction, Verdict
 from rankgate.readers.corpus import read_corpus
-from rankgate.renderers.document_words import CAUSE_WORDS
-from rankgate.renderers.explaining.misses import render_misses
-from rankgate.renderers.explaining.query import render_query
+from rankgate.renderers.explaining import render_misses, render_query
+from rankgate.renderers.view.questions import CAUSE_WORDS
 
 _Lookup = Callable[[Question, int], Lexical]  # what BM25 finds for a question, whose first k count
 DEPTH = 10

@@ -57,7 +57,7 @@ from rankgate.model.wording import count_text
 from rankgate.readers.field_map import FieldMap
 from rankgate.readers.gold_columns import fields_of
 from rankgate.readers.source import STDIN
-from rankgate.renderers import sights, warnings
+from rankgate.renderers.warnings import fact_text, sight_text
 
 CRITERIA = "ship-criteria.yaml"
 # As the pages of the docs name what `check -o` writes.
@@ -246,7 +246,7 @@ def _write_criteria(
     first_gate = gates[0]
     if first_gate.seen is not None:
         sight = Sight(_gate_of(first_gate.metric, first_gate.drop), first_gate.seen)
-        print(f"{first_gate.metric.name}: {sights.sight_text(sight)}")
+        print(f"{first_gate.metric.name}: {sight_text(sight)}")
     _say_segments(start, to, gold)
     return start
 
@@ -296,7 +296,7 @@ def _say_segments(start: Start, to: str, gold: Gold) -> None:
     if start.tags:
         tags = ", ".join(f"{shown(tag)} ({count} values)" for tag, count in start.tags.items())
         blind = small_parts(load_criteria(to), gold)
-        print(f"gated by segments, too: {tags}{f'; {sights.fact_text(blind)}' if blind else ''}")
+        print(f"gated by segments, too: {tags}{f'; {fact_text(blind)}' if blind else ''}")
     if small := small_segments(gold, start.tags):
         named = ", ".join(f"{shown(name)} ({count})" for name, count in small[:MAX_SMALL])
         more = f" and {len(small) - MAX_SMALL} more" if small[MAX_SMALL:] else ""
@@ -305,7 +305,7 @@ def _say_segments(start: Start, to: str, gold: Gold) -> None:
     if others:
         print(f"tags without a gate of segments: {', '.join(others)}")
     for fact in reading_facts(gold):
-        print(warnings.finding_text(fact))
+        print(fact_text(fact))
 
 
 def _data_folder(gold: str, to: str) -> Path:

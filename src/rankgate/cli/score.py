@@ -31,7 +31,7 @@ from rankgate.model.values import Details, Gold, Item, Ranking, RunField
 from rankgate.model.wording import count_text, interval_text, value_text
 from rankgate.readers.base import through
 from rankgate.renderers.blocks import Block, Table
-from rankgate.renderers.odd_lists import never_line
+from rankgate.renderers.explanation import never_line
 from rankgate.renderers.phrases import NOTHING
 
 

@@ -13,7 +13,7 @@ from rankgate.criteria import find_criteria
 from rankgate.errors import bad_input
 from rankgate.gates.validation import validate
 from rankgate.model.wording import count_text
-from rankgate.renderers.warnings import finding_text
+from rankgate.renderers.warnings import fact_text
 
 
 def parser() -> argparse.ArgumentParser:
@@ -39,12 +39,12 @@ def run(arguments: argparse.Namespace) -> int:
         raise bad_input("nothing to validate; name --criteria, --gold or --run")
     result = validate(replace(inputs, criteria=path))
     remarks = [f"problem: {problem}" for problem in result.problems]
-    remarks += [f"look at: {finding_text(fact)}" for fact in result.facts]
+    remarks += [f"look at: {fact_text(fact)}" for fact in result.facts]
     lines = [line for text in remarks for line in text.splitlines()]
     where = f" in {', '.join(result.read)}" if result.read and not result.problems else ""
     problems = count_text(len(result.problems), "problem")
     lines.append(f"{problems}, {count_text(len(result.facts), 'thing')} to look at{where}")
-    lines += [f"note: {finding_text(note)}" for note in result.notes]
+    lines += [f"note: {fact_text(note)}" for note in result.notes]
     if result.entries:
         lines += ["", "to let these violations pass for a while, merge into ship-waivers.yaml first:"]
     say(lines)

@@ -1,6 +1,6 @@
 """What the gates on a gold set can see, and what not: losses of values, and of judged answers.
 
-Pure: takes what was read and what was judged, returns values; `renderers/sights.py` has their sentences.
+Pure: takes what was read and what was judged, returns values; `renderers/warnings.py` has their sentences.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is suspicious in criteria, gold set and run, in sentences: for `validate` and `init`."""
+"""What is suspicious in criteria, gold set and run, and what gates can see: for `validate`, `init` and `judge`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,22 @@ from shlex import quote
 from typing import Any
 
 from rankgate.errors import redacted, shown
-from rankgate.gates.sights import SightFact
+from rankgate.gates.sights import (
+    BlindParts,
+    BlindSpot,
+    BlockedByChance,
+    FewClusters,
+    JudgedLabels,
+    JudgedSight,
+    LostUnseen,
+    NoBound,
+    Sight,
+    SightFact,
+    Sights,
+    SmallParts,
+    UnjudgedParts,
+    UnseenAnswers,
+)
 from rankgate.gates.warnings import (
     AbsentQuestions,
     CappedMetric,
@@ -33,13 +48,32 @@ from rankgate.gates.warnings import (
     UnseenIds,
     UnusedRubric,
 )
-from rankgate.model.judge_words import advisory_text
+from rankgate.metrics.answers import SPREADS
+from rankgate.metrics.base import widest_change
+from rankgate.metrics.estimates import is_rate
+from rankgate.model.judge_words import advisory_text, labels_text
 from rankgate.model.loss_words import code_text
-from rankgate.model.wording import count_text, telling_decimals, tokens_text, value_text
-from rankgate.renderers import sights
+from rankgate.model.values import Evidence, Unit
+from rankgate.model.wording import (
+    count_text,
+    exact_decimals,
+    harm_word,
+    points_text,
+    size_text,
+    telling_decimals,
+    tokens_text,
+    value_text,
+)
+from rankgate.statistics.clusters import MIN_CLUSTERS as MIN_FOR_INTERVAL
+from rankgate.statistics.sign_flips import MIN_CLUSTERS as MIN_FOR_TEST
 
 _MOST_NAMED = 3  # examples
+
 _MOST_UNREAD = 6  # columns
+
+_IN_RUNS = " in 4 of 5 runs"  # POWER, in words
+
+_DIGITS = 3
 
 
 def _nothing_relevant(fact: NothingRelevant) -> str:
@@ -173,7 +207,197 @@ def _named(ids: Sequence[str]) -> str:
     return f"{', '.join(map(shown, ids[:_MOST_NAMED]))}{more}"
 
 
-WORDED: Mapping[type[InputFact], Callable[[Any], str]] = {
+def _sights(fact: Sights) -> str:
+    if fact.each[1:]:
+        return _sights_text(fact.each)
+    sight = fact.each[0]
+    return f"gate {shown(sight.gate.name)}: {sight_text(sight)}"
+
+
+def _blind_spot(fact: BlindSpot) -> str:
+    return f"gate {shown(fact.sight.gate.name)}: {blind_text(fact.sight)}"
+
+
+def _blind_parts(fact: BlindParts) -> str:
+    segments = f"{count_text(fact.blind, 'segment')} of {fact.among}"
+    return f"gate {shown(fact.sight.gate.name)}, {segments}: in {shown(fact.first)} {blind_text(fact.sight)}"
+
+
+def _unjudged_parts(fact: UnjudgedParts) -> str:
+    none = f"judges none of its {fact.segments} segments" if fact.segments > 1 else "does not judge its only segment"
+    most = f"at most {count_text(fact.largest, 'question')}, fewer than {fact.rule.min_queries} (`min_queries`)"
+    return f"gate {shown(fact.gate.name)} {none} by {' and '.join(map(shown, fact.rule.by))}: {most}"
+
+
+def _small_parts(fact: SmallParts) -> str:
+    sizes = f"{fact.fewest} to {fact.most}" if fact.fewest < fact.most else f"{fact.fewest}"
+    losses = "no loss at all"
+    if fact.detectable <= 1:
+        losses = f"only losses above {points_text(fact.detectable, Unit.SHARE)}"
+    detect = "detect" if fact.blind > 1 else "detects"
+    return f"{fact.blind} of {count_text(fact.among, 'segment')}, of {sizes} questions, {detect} {losses}{_IN_RUNS}"
+
+
+def _lost_unseen(fact: LostUnseen) -> str:
+    """With the sizes of the first gate."""
+    metric = fact.gate.metric
+    part, caught = points_text(fact.part, metric.unit), points_text(fact.caught, metric.unit)
+    if fact.caught == fact.gate.regression_max:
+        why = f"a drop of {caught} is allowed"
+    elif is_rate(metric) and fact.caught > 1:
+        why = f"no drop is detected{_IN_RUNS}"
+    else:
+        why = f"only drops of {caught} or more are detected{_IN_RUNS}"
+    also = f"; the same goes for {', '.join(map(shown, fact.likewise))}" if fact.likewise else ""
+    fifth = f"a fifth of {value_text(fact.value, metric.unit)}, {part}, can be lost unseen"
+    return f"gate {shown(fact.gate.name)}: {fifth}: {why}{also}"
+
+
+def _blocked_by_chance(fact: BlockedByChance) -> str:
+    which = f"the changes that lose 2.5% of {count_text(fact.queries, 'question')} and win as many"
+    rule = f"`max_lost_queries: {fact.gate.max_lost_queries}` beside proven_harm"
+    return f"gate {shown(fact.gate.name)}: {rule} blocks {fact.share:.0%} of {which}"
+
+
+def _no_bound(fact: NoBound) -> str:
+    give = count_text(fact.queries, "question gives", "questions give")
+    no_bound = f"{give} {fact.gate.metric.name} no bound"
+    return f"gate {shown(fact.gate.name)}: {no_bound}; the swap test alone can prove a change"
+
+
+def _few_clusters(fact: FewClusters) -> str:
+    of_segment = "" if fact.segment is None else f", {shown(fact.segment)}"
+    needed = f"{MIN_FOR_INTERVAL} on a low value can"
+    if fact.clusters < MIN_FOR_TEST:
+        needed = f"{MIN_FOR_TEST} on harm can be proven, from {needed}"
+    clusters = count_text(fact.clusters, "cluster")
+    return f"gate {shown(fact.gate.name)}{of_segment}: {clusters} of questions; from {needed}"
+
+
+def _judged_labels(fact: JudgedLabels) -> str:
+    return f"gate {shown(fact.gate.name)}: {labels_text(fact.gate.metric.name, fact.judge)}"
+
+
+def _judged_sight(fact: JudgedSight) -> str:
+    """`with 200 questions, drops of 5.1 to 9.2 pp or more are detected …`, and how many would do."""
+    gate, seen = fact.gate, fact.seen
+    safe = gate.evidence is Evidence.PROVEN_SAFE
+    unit = gate.metric.unit
+    sizes = [size_text(each.margin if safe else each.detectable, unit) for each in seen]
+    span = f"{sizes[0].split()[0]} to {sizes[1]}" if sizes[1:] else sizes[0]
+    caught = f"{harm_word(gate.metric.direction)}s of {span} or more are detected 80 % of the time"
+    if safe:
+        caught = f"a change without effect is proven safe within {span} 80 % of the time"
+    spread = f"spread of {seen[0].spread:.2g} measured"
+    if sizes[1:]:
+        spread = f"spread of {SPREADS[0]} to {SPREADS[1]} assumed, as between real systems"
+    limit = f"{size_text(gate.regression_max or 0.0, unit)} allowed"
+    text = f"with {count_text(seen[0].queries, 'question')}, {caught} ({limit}; {spread})"
+    needed = [_rounded(each.queries_needed) for each in seen if each.queries_needed and not seen[-1].sees]
+    if needed:
+        would = "do" if safe else f"detect {size_text(2 * (gate.regression_max or 0.0), unit)}"
+        text += f"; about {' to '.join(dict.fromkeys(needed))} questions would {would}"
+    return f"gate {shown(gate.name)}: {text}"
+
+
+def _unseen_answers(fact: UnseenAnswers) -> str:
+    flaws = ", ".join(flaw.value for flaw in fact.flaws)
+    also = ", unless a rubric asks for that" if fact.asks_rubric else ""
+    where = "docs/judge.md, “Answers that go wrong”, says which gates do"
+    return f"no gate that may block sees answers that are {flaws}{also}; {where}"
+
+
+def sight_text(sight: Sight) -> str:
+    """The drops that a gate sees over so many questions, what it allows, and if it is blind how many see twice that.
+
+    A drop of exactly what is allowed is a coin toss at best, however many questions there are.
+    """
+    gate, seen = sight.gate, sight.seen
+    limit = gate.regression_max or 0.0
+    unit = gate.metric.unit
+    smallest = _smallest(sight)
+    size = f"a {harm_word(gate.metric.direction)} of {smallest} or more{_IN_RUNS}" if smallest else _nothing(sight)
+    text = f"{_questions_detect(seen.queries)} {size} ({_allowed(sight)} allowed)"
+    if seen.queries_needed is not None and not seen.sees:
+        twice = points_text(2 * limit, unit, exact_decimals(2 * limit, unit))
+        text += f"; to detect {twice} take about {_rounded(seen.queries_needed)}"
+    return text
+
+
+def _sights_text(sights: Sequence[Sight]) -> str:
+    """The same of several gates; how often stands at the first drop."""
+    parts: list[str] = []
+    runs = _IN_RUNS
+    for sight in sights:
+        gate = sight.gate
+        allowed = _allowed(sight)
+        smallest = _smallest(sight)
+        if smallest:
+            parts.append(f"a {harm_word(gate.metric.direction)} of {gate.name} by {smallest}{runs} ({allowed} allowed)")
+            runs = ""
+        else:
+            parts.append(f"{_nothing(sight)} of {gate.name} ({allowed} allowed)")
+    blind = [each.seen for each in sights if not each.seen.sees]
+    needed = [seen.queries_needed for seen in blind if seen.queries_needed is not None]
+    more = f"; to detect twice what is allowed take about {_rounded(max(needed))}" if needed else ""
+    return f"{_questions_detect(sights[0].seen.queries)} {', '.join(parts)}{more}"
+
+
+def blind_text(sight: Sight) -> str:
+    """What a gate promises to stop and its gold set cannot see."""
+    gate, seen = sight.gate, sight.seen
+    if gate.evidence is not Evidence.PROVEN_SAFE:
+        return sight_text(sight)
+    unit = gate.metric.unit
+    harm = harm_word(gate.metric.direction)
+    allowed = gate.regression_max or 0.0
+    limit = size_text(allowed, unit, exact_decimals(allowed, unit))
+    margin = size_text(seen.margin, unit)
+    widest = widest_change(gate.metric)
+    assumed = f" (spread of {seen.spread:.2g} assumed)" if seen.assumed else ""
+    allowing = widest is None or seen.margin <= widest  # more than the range is no limit
+    if seen.queries_needed is None:
+        advice = f"; allow a {harm} of {margin}" if allowing else ""
+        return f"no number of questions proves that nothing at all was lost{advice}{assumed}"
+    proven = f"a change without effect is proven safe within {limit} less than 80 % of the time"
+    needed = f"about {_rounded(seen.queries_needed)} questions would do"
+    or_allowing = f", or allowing {margin}" if allowing else ""
+    return f"with {count_text(seen.queries, 'question')} {proven}; {needed}{or_allowing}{assumed}"
+
+
+def _questions_detect(queries: int) -> str:
+    """`30 questions detect`."""
+    return count_text(queries, "question detects", "questions detect")
+
+
+def _allowed(sight: Sight) -> str:
+    limit = sight.gate.regression_max or 0.0
+    unit = sight.gate.metric.unit
+    return points_text(limit, unit, exact_decimals(limit, unit))
+
+
+def _smallest(sight: Sight) -> str:
+    """The smallest drop that is seen; nothing where none that is possible is."""
+    metric, size = sight.gate.metric, sight.seen.detectable
+    return points_text(size, metric.unit) if not is_rate(metric) or size <= 1 else ""
+
+
+def _nothing(sight: Sight) -> str:
+    return f"no {harm_word(sight.gate.metric.direction)}"
+
+
+def _rounded(queries: int) -> str:
+    """To three digits, rounded up: more would pretend to know the spread that well."""
+    step = 10 ** max(0, len(str(queries)) - _DIGITS)
+    return f"{-(-queries // step) * step:,}"
+
+
+def fact_text(fact: InputFact | SightFact) -> str:
+    """The fact in a sentence without a full stop."""
+    return WORDED[type(fact)](fact)
+
+
+WORDED: Mapping[type[InputFact | SightFact], Callable[[Any], str]] = {
     NothingRelevant: _nothing_relevant,
     RepeatedQuestions: _repeated_questions,
     UnnamedInputs: _unnamed_inputs,
@@ -196,10 +420,16 @@ WORDED: Mapping[type[InputFact], Callable[[Any], str]] = {
     TrafficInGold: _traffic_in_gold,
     NotWaivable: _not_waivable,
     JudgingCost: _judging_cost,
+    Sights: _sights,
+    BlindSpot: _blind_spot,
+    BlindParts: _blind_parts,
+    UnjudgedParts: _unjudged_parts,
+    SmallParts: _small_parts,
+    LostUnseen: _lost_unseen,
+    BlockedByChance: _blocked_by_chance,
+    NoBound: _no_bound,
+    FewClusters: _few_clusters,
+    JudgedLabels: _judged_labels,
+    JudgedSight: _judged_sight,
+    UnseenAnswers: _unseen_answers,
 }
-
-
-def finding_text(fact: InputFact | SightFact) -> str:
-    """The fact in a sentence without a full stop."""
-    worded: dict[type[Any], Callable[[Any], str]] = {**WORDED, **sights.WORDED}
-    return worded[type(fact)](fact)

@@ -22,7 +22,6 @@ from tests.rows import each_row
 from rankgate.model.details import TEXTS_OF, Cause, Expected, Listed, Question, ReportDetails
 from rankgate.model.report import Report
 from rankgate.model.values import Verdict
-from rankgate.renderers.document_words import CAUSE_WORDS, whereabouts
 from rankgate.renderers.pages.questions import (
     BLOCK,
     LEAST_SHARED,
@@ -38,6 +37,7 @@ from rankgate.renderers.pages.questions import (
     words_of,
 )
 from rankgate.renderers.pages.report import render_report
+from rankgate.renderers.view.questions import CAUSE_WORDS, whereabouts
 
 
 def questions_data(details: ReportDetails, report: Report = REPORT) -> dict[str, Any]:

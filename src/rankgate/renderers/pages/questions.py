@@ -19,11 +19,11 @@ import msgspec
 from rankgate.model.details import TEXTS_OF, Cause, Expected, Question, ReportDetails, columns_of_list
 from rankgate.model.report import Report
 from rankgate.model.values import Unit
-from rankgate.renderers.document_words import CAUSE_WORDS, cause_clause, documents_to_show
 from rankgate.renderers.escape import command_line, one_line, plain, shorten, unhidden
 from rankgate.renderers.pages.distribution import metric_of
 from rankgate.renderers.phrases import value_or_dash
 from rankgate.renderers.view.answers import answers_of
+from rankgate.renderers.view.questions import CAUSE_WORDS, cause_clause, documents_to_show
 from rankgate.statistics.chance import hypergeometric_tail
 
 MAX_NAME, MAX_QUESTION, MAX_PASSAGE = 300, 300, 600  # characters of an id or a tag, a question, a passage

@@ -383,7 +383,7 @@ def _answer_lines(report: Report, pieces: Pieces) -> list[str]:
     by_judge = any(gate.by_judge or gate.no_verdicts for gate in report.gates)
     if not (by_judge or report.provenance.judge or report.changes.answers):
         return []
-    from rankgate.renderers.answer_rows import answer_lines  # noqa: PLC0415 -- paid only where answers are judged
+    from rankgate.renderers.view.answers import answer_lines  # noqa: PLC0415 -- paid only where answers are judged
 
     return answer_lines(report, pieces.spell)
 
@@ -392,6 +392,6 @@ def _odd_lines(report: Report, pieces: Pieces) -> list[str]:
     odd = report.explanation.oddities
     if odd is None:
         return []
-    from rankgate.renderers.odd_lists import odd_lines  # noqa: PLC0415 -- paid only where lists are suspicious
+    from rankgate.renderers.explanation import odd_lines  # noqa: PLC0415 -- paid only where lists are suspicious
 
     return odd_lines(odd, pieces.spell, compared=report.provenance.baseline is not None)

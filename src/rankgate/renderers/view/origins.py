@@ -46,7 +46,7 @@ def origins_of(report: Report) -> Origins:
 def _differs(report: Report) -> Sentence:
     if not report.explanation.differences and report.explanation.gold_changes is None:
         return ()
-    from rankgate.renderers.what_differs import differences_line  # noqa: PLC0415 -- paid only where something differs
+    from rankgate.renderers.explanation import differences_line  # noqa: PLC0415 -- paid only where something differs
 
     pieces = Pieces()
     return pieces.sentence(differences_line(report, pieces.spell))

@@ -1,25 +1,45 @@
-"""One question as text: what was expected, where it was and is, both rankings side by side, and what BM25 suggests."""
+"""What `rankgate explain` says, as plain text of a given width: one question, or the table of all misses.
+
+Of a question what was expected, where it was and is, both rankings side by side, and what BM25 suggests; of misses what
+they share. Last how lines fit a terminal. Colours are the printer's business.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import textwrap
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from itertools import zip_longest
 
-from rankgate.diagnosis.misses import TELLING, Lexical, LexicalExpected, QueryExplained, Score, Suggestion
+from rankgate.diagnosis.misses import (
+    MISSED,
+    TELLING,
+    Lexical,
+    LexicalExpected,
+    Miss,
+    Misses,
+    QueryExplained,
+    Score,
+    Suggestion,
+)
 from rankgate.model.answers import Entailment, Unsupported, UnsupportedClaim
-from rankgate.model.details import Listed
+from rankgate.model.details import Cause, Listed
 from rankgate.model.judge_words import STAGE_WORDS
-from rankgate.model.wording import count_text, delta_text, first_text, in_first_text
-from rankgate.renderers.answer_rows import LONGEST_TEXT, fate
+from rankgate.model.values import Unit
+from rankgate.model.wording import count_text, delta_text, first_text, in_first_text, value_text
 from rankgate.renderers.blocks import aligned
-from rankgate.renderers.document_words import CAUSE_WORDS, cause_clause, whereabouts
-from rankgate.renderers.escape import listed, safe
-from rankgate.renderers.explaining.layout import beside, finished, padded_all, paragraph
+from rankgate.renderers.escape import listed, log_line, safe
 from rankgate.renderers.phrases import NOTHING, value_or_dash
+from rankgate.renderers.view.answers import LONGEST_TEXT, fate
+from rankgate.renderers.view.questions import CAUSE_WORDS, cause_clause, whereabouts
 
 LONGEST_ID = 60
+
 LONGEST_QUESTION = 2_000
+
 MAX_EXPECTED = 50
+
 MAX_NAMED = 3
 
 # For a table: what BM25 says, in few words.
@@ -33,6 +53,14 @@ SHORT: dict[Suggestion, str] = {
     "no_question": "no text to look for",
     "nothing_relevant": "",
 }
+
+NARROWEST = 20  # columns; a terminal that says less is not believed
+
+GAP = 3  # blanks between lists
+
+MAX_DOCUMENTS = 6
+
+MAX_SHARED = 3
 
 
 def render_query(explained: QueryExplained, width: int) -> str:
@@ -134,30 +162,6 @@ def _hits(lexical: Lexical, explained: QueryExplained) -> list[Listed]:
     return [Listed(id=hit.id, gain=gains.get(hit.id, gains.get(hit.doc_id or hit.id))) for hit in lexical.first]
 
 
-def _list(heading: str, items: Sequence[Listed] | None, absent: str, *, graded: bool) -> list[str]:
-    if items is None:
-        return [heading, f"({absent})"]
-    if not items:
-        return [heading, "(no results)"]
-    digits = len(str(len(items)))
-    marks = padded_all([mark(item, graded=graded) for item in items])
-    ranked = enumerate(zip(items, marks, strict=True), start=1)
-    return [heading, *(f"{rank:>{digits}} {mark} {safe(item.id, LONGEST_ID)}" for rank, (item, mark) in ranked)]
-
-
-def mark(item: Listed, *, graded: bool) -> str:
-    """`*` where the gold expects the item, with its gain where gains differ; `x` where it judges it not relevant."""
-    if item.gain is None:
-        return ""
-    if item.gain <= 0:
-        return "x"
-    return f"*{item.gain:g}" if graded else "*"
-
-
-def _graded(explained: QueryExplained) -> bool:
-    return any(document.gain != 1 for document in explained.question.expected)
-
-
 def _legend(explained: QueryExplained) -> Iterator[str]:
     question = explained.question
     gains = [item.gain for item in (*(question.before or ()), *(question.now or ())) if item.gain is not None]
@@ -234,3 +238,165 @@ def _names(names: Sequence[str]) -> str:
     """`a, b and c`, `a, b, c and 2 more`."""
     shown = [*names[:MAX_NAMED], *([f"{len(names) - MAX_NAMED} more"] if len(names) > MAX_NAMED else [])]
     return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
+
+
+def render_misses(misses: Misses, unit: Unit | None, width: int) -> str:
+    """The table, in lines of about `width` columns; `unit` is that of its metric, None without one."""
+    total = len(misses.listed) + misses.more
+    questions = count_text(misses.questions, "question")
+    where = in_first_text(misses.k or None, results=True) + ("" if misses.k else ", where k is the question's own")
+    if not total:
+        miss = f"a relevant document not {where}"
+        return finished([f"None of {questions} is such a miss ({miss})."])
+    missed = set(misses.causes) <= {cause.value for cause in MISSED}
+    what = f"miss a relevant document {where}" if missed else "are listed"
+    lines = paragraph(f"{total:,} of {questions} {what}:", width)
+    causes = [Cause(cause) for cause in misses.causes]
+    labels = padded_all([CAUSE_WORDS[cause][0].upper() for cause in causes])
+    digits = max(len(f"{count:,}") for count in misses.causes.values())
+    for cause, label, count in zip(causes, labels, misses.causes.values(), strict=True):
+        text = f"{count:>{digits},}  {label}  {cause_clause(cause, misses.k, compared=misses.compared)}"
+        lines += paragraph(text, width, indent=2, hanging=digits + len(label) + 4)
+    lines += _shared(misses, width)
+    if misses.found_by_words is not None:
+        listed = f"{misses.found_by_words} of the {len(misses.listed)} questions listed"
+        lines += ["", *paragraph(f"BM25 finds a relevant document for {listed}.", width)]
+    for number, each in enumerate(misses.listed, start=1):
+        lines += ["", *_miss(number, each, misses, unit, width)]
+    if misses.more:
+        lines += ["", *paragraph(f"and {misses.more:,} more; --limit shows more, --tag and --cause choose.", width)]
+    return finished(lines)
+
+
+def _shared(misses: Misses, width: int) -> list[str]:
+    which = "questions that lost a document" if misses.of_lost else "questions listed here"
+    lines: list[str] = []
+    for share in misses.shared[:MAX_SHARED]:
+        of_all = value_text(share.questions / share.of_questions, Unit.SHARE)
+        tagged = f"{share.misses:,} of the {share.of_misses:,} {which} have the tag {safe(share.tag)}"
+        lines += paragraph(f"{tagged}, which {of_all} of all have: look there first.", width)
+    return ["", *lines] if lines else []
+
+
+def _miss(number: int, miss: Miss, misses: Misses, unit: Unit | None, width: int) -> list[str]:
+    label = CAUSE_WORDS[Cause(miss.cause)][0].upper()
+    lines = paragraph(f"{number}. {safe(miss.query_id)}  {label}{_metric_values(miss, misses, unit)}", width, hanging=3)
+    if miss.question and miss.question != miss.query_id:
+        lines += paragraph(safe(miss.question, 300), width, indent=3, hanging=0)
+    documents = miss.expected[:MAX_DOCUMENTS]
+    suggestions = {each.id: f"; {SHORT[each.suggests]}" for each in miss.lexical.expected} if miss.lexical else {}
+    for name, document in zip(padded_all([safe(each.id, 60) for each in documents]), documents, strict=True):
+        text = f"expected  {name}  {whereabouts(document, compared=misses.compared)}{suggestions.get(document.id, '')}"
+        lines += paragraph(text, width, indent=5, hanging=10)
+    if len(miss.expected) > len(documents):
+        lines.append(f"               and {len(miss.expected) - len(documents)} more")
+    if miss.instead:
+        instead = f"instead   {', '.join(safe(each, 60) for each in miss.instead)}"
+        lines += paragraph(instead, width, indent=5, hanging=10)
+    for name, items in _first_results(miss, compared=misses.compared):
+        listed = ", ".join(f"{mark(item, graded=False)}{safe(item.id, 60)}" for item in items or ()) or "no results"
+        lines += [] if items is None else paragraph(f"{name:<10}{listed}", width, indent=5, hanging=10)
+    return lines
+
+
+def _first_results(miss: Miss, *, compared: bool) -> list[tuple[str, Sequence[Listed] | None]]:
+    """The first results of the baseline, of the run and of BM25; * marks what is right."""
+    gains = {document.id: document.gain for document in miss.expected}
+    hits = [
+        (hit.id, gains.get(hit.id, gains.get(hit.doc_id or ""))) for hit in (miss.lexical.first if miss.lexical else ())
+    ]
+    lists = [("baseline", miss.first_before)] if compared else []
+    return [*lists, ("now", miss.first_now), ("BM25", [Listed(id=doc, gain=gain) for doc, gain in hits] or None)]
+
+
+def _metric_values(miss: Miss, misses: Misses, unit: Unit | None) -> str:
+    if unit is None or misses.metric is None or miss.now is None:
+        return ""
+    now = value_text(miss.now, unit)
+    return f"  {misses.metric} {now if miss.before is None else f'{value_text(miss.before, unit)} → {now}'}"
+
+
+def mark(item: Listed, *, graded: bool) -> str:
+    """`*` where the gold expects the item, with its gain where gains differ; `x` where it judges it not relevant."""
+    if item.gain is None:
+        return ""
+    if item.gain <= 0:
+        return "x"
+    return f"*{item.gain:g}" if graded else "*"
+
+
+def _graded(explained: QueryExplained) -> bool:
+    return any(document.gain != 1 for document in explained.question.expected)
+
+
+def _list(heading: str, items: Sequence[Listed] | None, absent: str, *, graded: bool) -> list[str]:
+    if items is None:
+        return [heading, f"({absent})"]
+    if not items:
+        return [heading, "(no results)"]
+    digits = len(str(len(items)))
+    marks = padded_all([mark(item, graded=graded) for item in items])
+    ranked = enumerate(zip(items, marks, strict=True), start=1)
+    return [heading, *(f"{rank:>{digits}} {mark} {safe(item.id, LONGEST_ID)}" for rank, (item, mark) in ranked)]
+
+
+def paragraph(text: str, width: int, indent: int = 0, hanging: int = 2) -> list[str]:
+    """Text in lines of at most `width` columns, all indented, all but the first by `hanging` more.
+
+    A longer word keeps its line; blanks are kept unless a line ends there.
+    """
+    return textwrap.wrap(
+        text,
+        max(width, NARROWEST),
+        initial_indent=" " * indent,
+        subsequent_indent=" " * (indent + hanging),
+        break_long_words=False,
+        break_on_hyphens=False,
+    ) or [""]
+
+
+def columns_of(text: str) -> int:
+    """How many columns of a terminal a text takes: Chinese, Japanese and Korean characters and emoji take two."""
+    return len(text) if text.isascii() else sum(map(_width, text))
+
+
+def _width(char: str) -> int:
+    if unicodedata.combining(char) or char in "\u200b\u200c\u200d\ufe0f":
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def padded(text: str, width: int) -> str:
+    """Text with blanks behind it, up to `width` columns."""
+    return text + " " * (width - columns_of(text))
+
+
+def padded_all(texts: Sequence[str]) -> list[str]:
+    """Texts with blanks behind them, as wide as the widest."""
+    return [padded(text, _widest(texts)) for text in texts]
+
+
+def beside(lists: Sequence[Sequence[str]], width: int, indent: int = 2) -> list[str]:
+    """Lists whose first entries are headings: as many side by side as fit, the others below."""
+    groups: list[list[Sequence[str]]] = []
+    for entries in lists:
+        together = [*(groups[-1] if groups else []), entries]
+        if groups and indent + sum(_widest(each) + GAP for each in together) - GAP <= width:
+            groups[-1] = together
+        else:
+            groups.append([entries])
+    lines: list[str] = []
+    for group in groups:
+        widths = list(map(_widest, group))
+        rows = zip_longest(*group, fillvalue="")
+        lines += ["", *((" " * indent + (" " * GAP).join(map(padded, row, widths))).rstrip() for row in rows)]
+    return lines[1:]
+
+
+def _widest(texts: Sequence[str]) -> int:
+    return max(map(columns_of, texts), default=0)
+
+
+def finished(lines: Iterable[str]) -> str:
+    """The lines as one text that neither a terminal nor a runner of CI obeys, also where a report brought it along."""
+    return "\n".join(log_line(line).rstrip() for line in lines) + "\n"

@@ -1,4 +1,7 @@
-"""The one line that says what differs from the baseline. Text of the inputs goes through `spell`."""
+"""What may explain the numbers: what differs from the baseline, in a line, and what is suspicious in the lists.
+
+Text of the inputs goes through `spell`.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,13 @@ import re
 from itertools import takewhile
 
 from rankgate.model.lineage import AS_OF, GOLD, OTHER, QUESTIONS, Difference
-from rankgate.model.report import Report
+from rankgate.model.report import Oddities, Report
+from rankgate.model.wording import count_text
 from rankgate.renderers.escape import Spell, listed, one_line, shorten
 
 MAX_SHOWN = 8
 MAX_REMOVED = 3
-_LONGEST = 40  # characters of a key or a value
+_LONGEST_VALUE = 40  # characters of a key or a value
 _CONTEXT = 8  # characters before the place where two long values part
 _NUMBER = re.compile(r"-?[0-9]{1,6}(\.[0-9]{1,6})?")  # GitHub links seven digits where a commit begins with them
 
@@ -27,7 +31,7 @@ def differences_line(report: Report, spell: Spell) -> str:
 
 def _part(each: Difference, spell: Spell) -> str:
     before, after = _where_they_part(each.before, each.after)
-    key = "" if each.key is None else spell(one_line(each.key, _LONGEST))
+    key = "" if each.key is None else spell(one_line(each.key, _LONGEST_VALUE))
     name = " ".join(filter(None, ("" if each.what == OTHER else each.what, key)))
     return f"{name} {_value(before, spell)} → {_value(after, spell)}"
 
@@ -35,14 +39,14 @@ def _part(each: Difference, spell: Spell) -> str:
 def _value(text: str | None, spell: Spell) -> str:
     if text is None:
         return "(not stated)"
-    return text if _NUMBER.fullmatch(text) else spell(shorten(text, _LONGEST))
+    return text if _NUMBER.fullmatch(text) else spell(shorten(text, _LONGEST_VALUE))
 
 
 def _where_they_part(before: str | None, after: str | None) -> tuple[str | None, str | None]:
     """Both as they are shown: of long ones that begin alike only what follows."""
     old = None if before is None else one_line(before)
     new = None if after is None else one_line(after)
-    if old is None or new is None or shorten(old, _LONGEST) != shorten(new, _LONGEST):
+    if old is None or new is None or shorten(old, _LONGEST_VALUE) != shorten(new, _LONGEST_VALUE):
         return old, new
     shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
     start = max(shared - _CONTEXT, 0)
@@ -69,3 +73,37 @@ def _gold(report: Report, spell: Spell) -> str:
     parts += [f"{changes.relabelled:,} relabelled"] if changes.relabelled else []
     parts += ["questions reworded"] if reworded and not numbers else []
     return f"{GOLD} {', '.join(parts)}"
+
+
+def odd_lines(odd: Oddities, spell: Spell, *, compared: bool) -> list[str]:
+    """What is suspicious in the lists, a sentence each."""
+    lines: list[str] = []
+    if odd.never_returned:
+        lines.append(never_line(odd, spell, "the run or of the baseline" if compared else "the run"))
+    if odd.rising:
+        examples = listed(odd.rising_queries, len(odd.rising_queries), spell, odd.rising)
+        lines.append(
+            f"In {odd.rising:,} of {count_text(odd.long_lists, 'list')} of five or more results the scores rise from "
+            f"rank to rank, as distances do or a list in reverse order: {examples}."
+        )
+    if odd.tied:
+        lines.append(
+            f"In {odd.tied:,} of {count_text(odd.lists, 'list')} all scores are equal, so that ids order them."
+        )
+    if odd.self_first:
+        what = f"{odd.self_first:,} of {count_text(odd.lists, 'list')} begin with the question's own document"
+        lines.append(f"{what}; `match: {{exclude_query_id: true}}` leaves it out.")
+    return lines
+
+
+def never_line(odd: Oddities, spell: Spell, runs: str) -> str:
+    """How many relevant ids are in no list of these runs; with ids of either kind where that are all."""
+    count = count_text(odd.relevant, "relevant id")
+    verb = "is" if odd.never_returned == 1 else "are"
+    examples = listed(odd.examples, len(odd.examples), spell, odd.never_returned)
+    instead = f"; the lists have {listed(odd.returned, len(odd.returned), spell)}" if odd.returned else ""
+    pairs = (f"{spell(each.gold)} and {spell(each.run)} ({each.differs})" for each in odd.spellings)
+    more = ", …" if odd.respelled > len(odd.spellings) else ""
+    form = f" {odd.respelled:,} of them differ from ids of the run in their form alone: {', '.join(pairs)}{more}."
+    sentence = f"{odd.never_returned:,} of {count} {verb} in no list of {runs}: {examples}{instead}."
+    return sentence + form * bool(odd.respelled)
