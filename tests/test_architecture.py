@@ -349,7 +349,7 @@ HOMES = [
     pytest.param("pickle", set(), id="pickle: nowhere, reading data must not run it"),
     pytest.param(
         "subprocess",
-        {"cli.check_record", "forges.base_checkout", "files.git", "collecting.retriever"},
+        {"cli.processes", "forges.base_checkout", "files.git", "collecting.retriever"},
         id="subprocess: our own interpreter, git, and the command of `record`; no input becomes a command",
     ),
 ]

@@ -12,7 +12,7 @@ from tests.judge.hash_judge import KEY, Fault, HashJudge, judging, status
 from tests.repositories import git
 
 from rankgate.cli import main
-from rankgate.cli.gold_judge import gain_of_grade
+from rankgate.cli.gold_pool import gain_of_grade
 from rankgate.judge import client
 from rankgate.readers.formats import read_gold
 

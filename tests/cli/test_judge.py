@@ -747,7 +747,7 @@ def test_a_terminal_sees_the_cost_so_far(server: HashJudge, monkeypatch: pytest.
         server.began = lambda: shown.append((share(), what()))
         yield
 
-    monkeypatch.setattr("rankgate.cli.judge_ask.bar", bar)
+    monkeypatch.setattr("rankgate.cli.judge.bar", bar)
     judge("--workers", "1")
     assert shown[0] == (0.0, "judging: 0 calls, 0 tokens")
     assert (0.5, "judging: 4 calls, 440 tokens") in shown

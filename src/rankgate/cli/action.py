@@ -14,7 +14,7 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -23,7 +23,7 @@ from rankgate.cli.check import SHOWN_ITEMS
 from rankgate.cli.check import judge as judged
 from rankgate.cli.comment import publishing, read_or_not_judged, say, token_of
 from rankgate.cli.options import today
-from rankgate.cli.signals import interrupted_once
+from rankgate.cli.processes import interrupted_once
 from rankgate.criteria import InputFile, find_criteria, load_criteria
 from rankgate.criteria.inputs import DetailInputs, Inputs, PullInputs
 from rankgate.errors import Problem, RankgateError, bad_input
@@ -91,9 +91,14 @@ class Job(msgspec.Struct, frozen=True):
         return self.directory / "upload"
 
     @property
+    def artifact(self) -> str:
+        """The artifact's name."""
+        return artifact_name(self.inputs.gate_id)
+
+    @property
     def page(self) -> Path | None:
         """Where `report.html` goes, by the name of its artifact; None where none is wanted."""
-        return self.directory / f"{artifact_name(self.inputs.gate_id)}.html" if self.inputs.html == "true" else None
+        return self.directory / f"{self.artifact}.html" if self.inputs.html == "true" else None
 
     @property
     def store(self) -> Path | None:
@@ -104,6 +109,20 @@ class Job(msgspec.Struct, frozen=True):
     def publishes(self) -> bool:
         """Whether this job comments and posts the check itself."""
         return not self.context.read_only or self.inputs.comment == "always"
+
+    @property
+    def settings(self) -> Settings:
+        """How to publish."""
+        inputs = self.inputs
+        return Settings(
+            gate=inputs.gate_id,
+            login=inputs.bot_login,
+            comment="always" if inputs.comment == "auto" else inputs.comment,
+            fresh=inputs.fresh_comment == "true",
+            fail_on=inputs.fail_on,
+            criteria=inputs.criteria,
+            push=inputs.push_check == "true",
+        )
 
 
 def artifact_name(gate: str) -> str:
@@ -132,11 +151,11 @@ def main(words: Sequence[str]) -> int:
 def begin() -> int:
     """Note the inputs, and put the check in progress."""
     job = new_job()
-    output(directory=str(job.directory), artifact=artifact_name(job.inputs.gate_id))
+    output(directory=str(job.directory), artifact=job.artifact)
     if job.publishes and not concerns_forks(job.context):
         if job.context.base and job.inputs.bot_login != ACTIONS_LOGIN:
             print(annotation("notice", _KEY))
-        _publish(job, lambda client: announce(client, job.context, settings_of(job)))
+        _publish(job, lambda client: announce(client, job.context, job.settings))
     return 0
 
 
@@ -144,7 +163,11 @@ def judge() -> int:
     """Make report.json and the comment in the way that the event asks for, and set the outputs."""
     job = this_job()
     if concerns_forks(job.context):
-        report = _fork_report(job)
+        at_base = _at_base(job)
+        left = job.directory / _PULLS
+        with interrupted_once():
+            _publish(job, lambda client: judge_fork(client, job.context, job.settings, at_base, job.artifact, left))
+        report = next((each.report for each in _pulls(job)), None)  # the worst of a fork's run
     elif job.inputs.report:
         report = read_or_not_judged(job.inputs.report, today())[0]
     else:
@@ -167,24 +190,28 @@ def judge() -> int:
 def publish_all() -> int:
     """Fill the step summary, comment and complete the check, also where the job was cancelled before a verdict."""
     job = this_job()
-    settings = settings_of(job)
     ended = not_judged(Inputs(date=today()), [Problem(_ENDED)])
     pulls = _pulls(job)
+    reports_forks = bool(pulls)
     if concerns_forks(job.context) and not pulls:  # there was nothing to report
         if job.context.settles:
             with interrupted_once():
-                _publish(job, lambda client: conclude(client, job.context, ended, settings))
+                _publish(job, lambda client: conclude(client, job.context, ended, job.settings))
         return 0
-    first, *others = pulls or [Judged(replace(job.context, judged=_judged_text(job)), kept(job))]
+    if not pulls:
+        file = job.directory / _JUDGED  # as an earlier phase said, if it came to that
+        judged_text = file.read_text() if file.is_file() else ""
+        pulls = [Judged(replace(job.context, judged=judged_text), kept(job))]
+    first, *others = pulls
     links = replace(first.context.links, page=job.context.links.page)
     first = replace(first, context=replace(first.context, links=links))
     try:
-        keep(job, linked(first.report or ended, first.context, settings))
-        summarize(job)
+        keep(job, linked(first.report or ended, first.context, job.settings))
+        add_summary(variable("GITHUB_STEP_SUMMARY"), (job.upload / "comment.md").read_text(encoding="utf-8"))
     finally:  # whatever becomes of the summary
-        if pulls or job.publishes:
+        if reports_forks or job.publishes:
             with interrupted_once():
-                _publish(job, lambda client: publish_each(client, [first, *others], settings, ended))
+                _publish(job, lambda client: publish_each(client, [first, *others], job.settings, ended))
         else:
             print(annotation("notice", _READ_ONLY if job.context.pull else _READ_ONLY_PUSH))
     return 0
@@ -223,20 +250,6 @@ def recorded() -> int:
     return 0
 
 
-def settings_of(job: Job) -> Settings:
-    """How to publish."""
-    inputs = job.inputs
-    return Settings(
-        gate=inputs.gate_id,
-        login=inputs.bot_login,
-        comment="always" if inputs.comment == "auto" else inputs.comment,
-        fresh=inputs.fresh_comment == "true",
-        fail_on=inputs.fail_on,
-        criteria=inputs.criteria,
-        push=inputs.push_check == "true",
-    )
-
-
 def _judged(job: Job) -> Report:
     """This job's own run, by the criteria here and at the base."""
     inputs = job.inputs
@@ -253,13 +266,12 @@ def _judged(job: Job) -> Report:
     if job.context.event == "pull_request":  # judged again after a label, a fork's by the reporting job in any case
         _keep_run(job, named)
     try:
-        base = _base(job)
+        base, pull = _base(job)
     except RankgateError as error:
         return not_judged(named, error.problems)
-    pull_inputs = PullInputs(branch=base.branch, tip=base.tip)
-    named, missing = _with_verdicts(job, replace(named, base=base.commit, pull=pull_inputs))
+    named, missing = _with_verdicts(job, replace(named, base=base, pull=pull))
     details = DetailInputs(depth=SHOWN_ITEMS, texts=True) if job.page else None
-    pull = replace(named.pull, labels=_labels(job, named) if base.commit else ())
+    pull = replace(named.pull, labels=_labels(job, named) if base else ())
     report = judged(replace(named, pull=pull, details=details))
     if named.verdicts:  # whose place is this job's; the artifact has them beside the run
         command = [word for word in report.provenance.command if word not in ("--verdicts", named.verdicts)]
@@ -309,22 +321,17 @@ def _keep_run(job: Job, named: Inputs) -> None:
         shutil.copyfile(run.path, job.upload / MEMBER)
 
 
-class _Base(NamedTuple):
-    """The commit that judges too, None where none does; its branch, and the tip of that where GitHub names it now."""
+def _base(job: Job) -> tuple[str | None, PullInputs]:
+    """The commit that judges too, None where none does; its branch, and the tip of that where GitHub names it now.
 
-    commit: str | None
-    branch: str | None
-    tip: str | None = None
-
-
-def _base(job: Job) -> _Base:
-    """The base that the action's input names, else that of the event; of a pull request what GitHub names now."""
+    It is what the action's input names, else that of the event, and of a pull request what GitHub names now.
+    """
     context = job.context
     branch = base_branch(os.environ)
     if job.inputs.base == NO_BASE:
-        return _Base(None, branch)
+        return None, PullInputs(branch=branch)
     if job.inputs.base or context.event != "pull_request" or context.pull is None:
-        return _Base(job.inputs.base or context.base, branch)
+        return job.inputs.base or context.base, PullInputs(branch=branch)
     try:
         now = pull_of(Client(context.api_url, token_of(), tell=print), context.repository, context.pull.number)
     except ForgeError as error:
@@ -332,7 +339,7 @@ def _base(job: Job) -> _Base:
         raise bad_input(f"the base of the pull request is not known: {error}; {needs}") from error
     now = _at_base(job).at_tip(now)
     merged = at_merge(context.pull, now, Path.cwd(), os.environ.get("GITHUB_SHA"))
-    return _Base(merged.base_sha, merged.base_ref, now.base_sha)
+    return merged.base_sha, PullInputs(branch=merged.base_ref, tip=now.base_sha)
 
 
 def _labels(job: Job, named: Inputs) -> tuple[SetLabel, ...]:
@@ -352,18 +359,12 @@ def _labels(job: Job, named: Inputs) -> tuple[SetLabel, ...]:
             subject = _at_base(job).subject(pull, "HEAD", job.inputs.run or "")
             (job.directory / _JUDGED).write_text(subject.text)
             queued = context.pull is None
-            labels.extend(labels_now(client, context, settings_of(job), pull, subject, queued=queued))
+            labels.extend(labels_now(client, context, job.settings, pull, subject, queued=queued))
         return Published()
 
     if context.event in ("pull_request", "merge_group") and not context.read_only:
         _publish(job, work)
     return tuple(labels)
-
-
-def _judged_text(job: Job) -> str:
-    """What an earlier phase said is judged; empty where it said nothing."""
-    file = job.directory / _JUDGED
-    return file.read_text() if file.is_file() else ""
 
 
 def _at_base(job: Job) -> BaseCheckout:
@@ -376,15 +377,6 @@ def _at_base(job: Job) -> BaseCheckout:
         store=job.store,
         pages=job.page and job.directory,
     )
-
-
-def _fork_report(job: Job) -> Report | None:
-    """The worst that the reporting job says of a fork's run."""
-    artifact = artifact_name(job.inputs.gate_id)
-    pulls = job.directory / _PULLS
-    with interrupted_once():
-        _publish(job, lambda client: judge_fork(client, job.context, settings_of(job), _at_base(job), artifact, pulls))
-    return next((each.report for each in _pulls(job)), None)
 
 
 def _pulls(job: Job) -> list[Judged]:
@@ -449,11 +441,6 @@ def kept(job: Job) -> Report | None:
     """The report that an earlier phase left; None where it was stopped before."""
     file = job.upload / "report.json"
     return decode_report(file.read_bytes(), "report.json") if file.is_file() else None
-
-
-def summarize(job: Job) -> None:
-    """Show the comment in the step summary."""
-    add_summary(variable("GITHUB_STEP_SUMMARY"), (job.upload / "comment.md").read_text(encoding="utf-8"))
 
 
 def output(**values: str) -> None:

@@ -14,7 +14,7 @@ from rankgate.baselines.memory import MAX_ROUNDS, Memory, NotKeptError
 from rankgate.baselines.records import Record
 from rankgate.cli.baseline_accept import accept, answers_text, record
 from rankgate.cli.inputs import named_memory
-from rankgate.cli.options import TABLE_OR_JSON, add_shared, add_store, make_parser
+from rankgate.cli.options import TABLE_OR_JSON, add_option, add_shared, add_store, make_parser
 from rankgate.cli.output import as_json, say
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.judge.store import stored_verdicts
@@ -57,64 +57,50 @@ def parser() -> argparse.ArgumentParser:
         "rankgate baseline record --run run.jsonl   # on main, after each merge",
     )
     actions = options.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for name, (add, _, text) in ACTIONS.items():
-        add(actions.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}."))
+    parsers = {
+        name: actions.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+        for name, (_, text) in ACTIONS.items()
+    }
+    for name in ("accept", "record"):
+        _add_run(parsers[name])
+    add_option(parsers["accept"], "--reason TEXT", "why, where a gate says no or cannot be asked; is then recorded")
+    add_option(parsers["accept"], "--new-anchor", "let small losses add up from this run on; --reason says why")
+    add_option(parsers["accept"], "--by NAME", "who accepts it; is recorded")
+    prune = parsers["prune"]
+    add_option(prune, "--keep N", "how many of the newest stay", type=int, required=True)
+    logs = ["history", "accepted"]
+    add_option(prune, "--log", "of which log (default: history)", choices=logs, default="history")
+    add_option(prune, "--yes", "do it; else it is only said what would go")
+    for name in ("show", "history", "prune", "verify"):
+        add_store(parsers[name])
+        add_shared(parsers[name], "criteria")
+        parsers[name].add_argument("--format", **TABLE_OR_JSON)
+    add_option(parsers["history"], "--all", f"all of it (default: the last {MAX_LISTED})")
+    add_option(parsers["history"], "--accepted", "what was accepted, in place of every run")
     return options
+
+
+def _add_run(options: argparse.ArgumentParser) -> None:
+    """The run that is stored, and what is stored with it."""
+    add_shared(options, "run")
+    add_store(options, "--to")
+    add_shared(options, "gold", "criteria")
+    add_option(options, "--depth N", "ranks to keep of each list (default: 100)", type=int)
+    verdicts = "what a judge said of its answers, kept with them (default: RUN.verdicts.jsonl beside the run)"
+    add_option(options, "--verdicts FILE", verdicts, action="read")
+    commit = "the commit whose retriever made the run, or none (default: HEAD, else GITHUB_SHA)"
+    add_option(options, "--commit SHA", commit)
+    branch = "its branch (default: GITHUB_REF_NAME, else the one that is checked out)"
+    add_option(options, "--branch NAME", branch)
+    add_shared(options, "date")
+    options.add_argument("--format", **TABLE_OR_JSON)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Do it and say so."""
-    say(ACTIONS[arguments.action][1](arguments))
+    act, _ = ACTIONS[arguments.action]
+    say(act(arguments))
     return 0
-
-
-def _add_record(parser: argparse.ArgumentParser) -> None:
-    """The options of `record`."""
-    add_shared(parser, "run")
-    add_store(parser, "--to")
-    add_shared(parser, "gold", "criteria")
-    parser.add_argument("--depth", metavar="N", type=int, help="ranks to keep of each list (default: 100)")
-    verdicts = "what a judge said of its answers, kept with them (default: RUN.verdicts.jsonl beside the run)"
-    parser.add_argument("--verdicts", metavar="FILE", action="read", help=verdicts)
-    commit = "the commit whose retriever made the run, or none (default: HEAD, else GITHUB_SHA)"
-    parser.add_argument("--commit", metavar="SHA", help=commit)
-    branch = "its branch (default: GITHUB_REF_NAME, else the one that is checked out)"
-    parser.add_argument("--branch", metavar="NAME", help=branch)
-    add_shared(parser, "date")
-    parser.add_argument("--format", **TABLE_OR_JSON)
-
-
-def _add_accept(parser: argparse.ArgumentParser) -> None:
-    """The options of `accept`."""
-    _add_record(parser)
-    why = "why, where a gate says no or cannot be asked; is then recorded"
-    parser.add_argument("--reason", metavar="TEXT", help=why)
-    text = "let small losses add up from this run on; --reason says why"
-    parser.add_argument("--new-anchor", action="store_true", help=text)
-    parser.add_argument("--by", metavar="NAME", help="who accepts it; is recorded")
-
-
-def _add_stored(parser: argparse.ArgumentParser) -> None:
-    """The store, and the form in which what it has is printed."""
-    add_store(parser)
-    add_shared(parser, "criteria")
-    parser.add_argument("--format", **TABLE_OR_JSON)
-
-
-def _add_history(parser: argparse.ArgumentParser) -> None:
-    """The options of `history`."""
-    _add_stored(parser)
-    parser.add_argument("--all", action="store_true", help=f"all of it (default: the last {MAX_LISTED})")
-    parser.add_argument("--accepted", action="store_true", help="what was accepted, in place of every run")
-
-
-def _add_prune(parser: argparse.ArgumentParser) -> None:
-    """The options of `prune`."""
-    parser.add_argument("--keep", metavar="N", type=int, required=True, help="how many of the newest stay")
-    text = "of which log (default: history)"
-    parser.add_argument("--log", choices=["history", "accepted"], default="history", help=text)
-    parser.add_argument("--yes", action="store_true", help="do it; else it is only said what would go")
-    _add_stored(parser)
 
 
 def show(arguments: argparse.Namespace) -> str | Sequence[Block]:
@@ -274,15 +260,12 @@ def _score(value: float | None) -> str:
     return "" if value is None else f"{value:.4f}"
 
 
-AddOptions = Callable[[argparse.ArgumentParser], None]
-Act = Callable[[argparse.Namespace], str | Sequence[Block]]
-
-# Name → its options, what it does and returns to print, and a line of help.
-ACTIONS: dict[str, tuple[AddOptions, Act, str]] = {
-    "show": (_add_stored, show, "what is accepted now"),
-    "accept": (_add_accept, accept, "make a run the one that gates compare with"),
-    "record": (_add_record, record, "add a run of the main branch to the history; accept it if the policy says so"),
-    "history": (_add_history, history, "the runs of the main branch, the newest last"),
-    "prune": (_add_prune, prune, "forget old runs; says what would go unless --yes"),
-    "verify": (_add_stored, verify, "check digests, schemas and logs of all that is stored"),
+# Name → what it does and returns to print, and a line of help.
+ACTIONS: dict[str, tuple[Callable[[argparse.Namespace], str | Sequence[Block]], str]] = {
+    "show": (show, "what is accepted now"),
+    "accept": (accept, "make a run the one that gates compare with"),
+    "record": (record, "add a run of the main branch to the history; accept it if the policy says so"),
+    "history": (history, "the runs of the main branch, the newest last"),
+    "prune": (prune, "forget old runs; says what would go unless --yes"),
+    "verify": (verify, "check digests, schemas and logs of all that is stored"),
 }

@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -43,7 +42,7 @@ from rankgate.metrics.plugins import packages_of
 from rankgate.model.base_ref import SHA
 from rankgate.model.conclusion import ConclusionKind
 from rankgate.model.headline import short_headline
-from rankgate.model.lineage import AnchorMark, GoldMark
+from rankgate.model.lineage import AnchorMark
 from rankgate.model.loss_words import given_up_text
 from rankgate.model.report import Report
 from rankgate.model.values import CONTEXT_DEPTH, Gold, Ranking, RunField, Verdict
@@ -166,44 +165,29 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
     memory = memory_of(store)
     with readable_twice(arguments.run.path if arguments.run else "") as path:
         run = arguments.run and replace(arguments.run, path=path)
-        read = _read(arguments, run, criteria, memory)  # with it goes the gold set, which judging reads again
+        # The gold set is dropped with this call, since judging reads it again.
+        packed, record = _read(arguments, run, criteria, memory, date)
         report = unusable = None
-        if criteria and read.gold:
+        if criteria and record.gold:
             inputs = Inputs(date=date, criteria=arguments.criteria or criteria.name, gold=arguments.gold, run=run)
             # What is accepted mends a baseline that is missing, or has too few of the questions.
             inputs = replace(
                 inputs, verdicts=arguments.verdicts, asked=criteria.requiring_no_baseline(), verdict_alone=True
             )
             report, unusable = _judged(inputs, criteria, store, memory)
-    origin = _origin_of(arguments)
-    return Candidate(
-        memory=memory,
-        criteria=criteria,
-        packed=read.packed,
-        record=replace(
-            recorded(read.packed, source=read.name, provenance=read.provenance, gold=read.gold, date=date),
-            commit=origin.commit,
-            branch=origin.branch,
-            verdict=report.verdict if report else None,
-            scores={name: metric.value for name, metric in report.measured.metrics.items()} if report else {},
-            packages=(packages_of(criteria.metrics()) if criteria else {}) or msgspec.UNSET,
-            judge=report.provenance.judge if report else msgspec.UNSET,
-        ),
-        report=report,
-        unusable=unusable,
-    )
+    commit, branch = _origin_of(arguments)
+    record = replace(record, commit=commit, branch=branch)
+    if report:
+        scores = {name: metric.value for name, metric in report.measured.metrics.items()}
+        record = replace(record, verdict=report.verdict, scores=scores, judge=report.provenance.judge)
+    if criteria:
+        record = replace(record, packages=packages_of(criteria.metrics()) or msgspec.UNSET)
+    return Candidate(memory=memory, criteria=criteria, packed=packed, record=record, report=report, unusable=unusable)
 
 
-class _Read(NamedTuple):
-    """A run as it is stored, what messages call it, what its lines state of their making, and its gold set, if any."""
-
-    packed: Packed
-    name: str
-    provenance: Mapping[str, Any]
-    gold: GoldMark | None
-
-
-def _read(arguments: argparse.Namespace, run: InputFile | None, criteria: Criteria | None, memory: Memory) -> _Read:
+def _read(
+    arguments: argparse.Namespace, run: InputFile | None, criteria: Criteria | None, memory: Memory, date: str
+) -> tuple[Packed, Record]:
     """Read and pack the run; its file is a copy where the arguments name standard input."""
     depth = DEFAULT_DEPTH if arguments.depth is None else arguments.depth
     if depth < 1:
@@ -226,34 +210,31 @@ def _read(arguments: argparse.Namespace, run: InputFile | None, criteria: Criter
         packed = pack(chain(kept, traffic), source=name, depth=depth)
     if gold and not is_of_gold:
         raise bad_input(f"the run has none of the {len(gold.samples)} questions of {gold.name}", file=name)
-    return _Read(packed, name, opened.provenance, mark_of(gold, fingerprint_of(gold)) if gold else None)
+    mark = mark_of(gold, fingerprint_of(gold)) if gold else None
+    return packed, recorded(packed, source=name, provenance=opened.provenance, gold=mark, date=date)
 
 
-class _Origin(NamedTuple):
-    """The commit and the branch that a run was recorded at, as far as they are known."""
+def _origin_of(arguments: argparse.Namespace) -> tuple[str | None, str | None]:
+    """The commit and the branch that the run was recorded at, as far as they are known.
 
-    commit: str | None
-    branch: str | None
-
-
-def _origin_of(arguments: argparse.Namespace) -> _Origin:
-    """What the arguments name, else what is checked out here, else what the variables of GitHub Actions say."""
+    They are what the arguments name, else what is checked out here, else what the variables of GitHub Actions say.
+    """
     commit = arguments.commit
     branch = arguments.branch
     if commit == "none":
-        return _Origin(None, branch)
+        return None, branch
     if commit is not None and not re.match(SHA, commit):
         raise bad_input(f"--commit {commit!r} is no sha; write its hexadecimal digits, or none")
     branch = branch or os.environ.get("GITHUB_REF_NAME")
     try:
         repository = repository_around(".")
         head = repository.commit(commit or "HEAD") if commit or repository.has("HEAD") else None
-        return _Origin(head, branch or repository.branch())
+        return head, branch or repository.branch()
     except GitError:  # no repository, or a commit that a shallow clone lacks: the sha stands for itself
         commit = commit or os.environ.get("GITHUB_SHA")
         if commit and not re.match(SHA, commit):
             raise bad_input(f"GITHUB_SHA is {commit!r}, which is no sha; name the commit with --commit") from None
-        return _Origin(commit, branch)
+        return commit, branch
 
 
 def _traffic_of(run: InputFile | None, criteria: Criteria | None) -> list[Ranking]:

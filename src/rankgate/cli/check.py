@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.check import check
-from rankgate.cli.options import add_shared, inputs_of, make_parser
+from rankgate.cli.options import add_option, add_shared, inputs_of, make_parser
 from rankgate.cli.output import reading_bar, say_report
 from rankgate.criteria.inputs import DetailInputs, Inputs, PullInputs, Stores
 from rankgate.errors import Problem, RankgateError, bad_input
@@ -47,9 +47,9 @@ def parser() -> argparse.ArgumentParser:
         "the commit that a pull request is to be merged into: its files judge too, by its baseline, and the worse "
         "verdict counts"
     )
-    options.add_argument("--base", metavar="REF", help=base)
+    add_option(options, "--base REF", base)
     untrusted = "the run is of an untrusted source, such as a fork: JSONL alone, within limits, and the report says so"
-    options.add_argument("--untrusted-run", action="store_true", help=untrusted)
+    add_option(options, "--untrusted-run", untrusted)
     add_shared(
         options, verdicts="what a judge said of the answers (default: RUN.verdicts.jsonl beside a run that is trusted)"
     )
@@ -57,26 +57,25 @@ def parser() -> argparse.ArgumentParser:
         "word a report.json again instead of judging (- for stdin); only -o, --template, --format, --all, -q and "
         "--fail-on go with it, and a page has no rankings"
     )
-    options.add_argument("--from", metavar="REPORT", dest="report", action="read", help=report)
+    add_option(options, "--from REPORT", report, dest="report", action="read")
     output = (
         "write a file, its form by suffix: .json the report, .md the comment, .html a page with curves and "
         "rankings, .xml JUnit, .badge.json an endpoint for a badge of shields.io; repeats"
     )
     corpus = "the indexed passages, JSONL or Parquet (id and text a line), for -o FILE.html where runs state no texts"
-    options.add_argument("--corpus", metavar="FILE", action="read", help=corpus)
-    options.add_argument("-o", "--output", metavar="FILE", action="write", default=[], help=output)
+    add_option(options, "--corpus FILE", corpus, action="read")
+    add_option(options, "-o --output FILE", output, action="write", default=[])
     template = "a Jinja template of yours for -o NAME.md (docs/templates.md)"
-    options.add_argument("--template", metavar="FILE", action="read", help=template)
+    add_option(options, "--template FILE", template, action="read")
     forms = ["terminal", "markdown", "json", "github", "junit", "badge"]
     text = "what to print (default: terminal; github: annotations for the Actions log)"
-    options.add_argument("--format", choices=forms, default="terminal", help=text)
+    add_option(options, "--format", text, choices=forms, default="terminal")
     listed = options.add_mutually_exclusive_group()
     text = "at a terminal also what holds, the worst questions, the parts by tag, and what was compared"
     listed.add_argument("--all", action="store_true", dest="everything", help=text)
     listed.add_argument("-q", "--quiet", action="store_true", help="at a terminal the conclusion alone")
-    options.add_argument("--fail-on", choices=["fail", "warn"], default="fail", help="the mildest verdict that exits 1")
-    text = "record the run first, as `rankgate record` does, in a process of its own"
-    options.add_argument("--record", action="store_true", help=text)
+    add_option(options, "--fail-on", "the mildest verdict that exits 1", choices=["fail", "warn"], default="fail")
+    add_option(options, "--record", "record the run first, as `rankgate record` does, in a process of its own")
     add_shared(options, "traffic_limit", "date")
     actions = options.add_argument_group("set by the GitHub action, for a fork's run")
     actions.add_argument(
@@ -123,8 +122,8 @@ def _judged(arguments: argparse.Namespace, *, page: bool) -> Report:
     inputs = _inputs(arguments, page=page)
     recorded = True
     if arguments.record:
-        from rankgate.cli.check_record import recording, succeeds
         from rankgate.cli.inputs import criteria_if_any, retriever_in
+        from rankgate.cli.processes import recording, succeeds
 
         command = recording(arguments)
         try:

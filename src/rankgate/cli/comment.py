@@ -10,9 +10,9 @@ from typing import Any, get_args
 from msgspec.structs import replace
 
 from rankgate.cli.inputs import read_report
-from rankgate.cli.options import make_parser, today
+from rankgate.cli.options import add_option, make_parser, today
 from rankgate.cli.output import complain
-from rankgate.cli.signals import interrupted_once
+from rankgate.cli.processes import interrupted_once
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import RankgateError, bad_input
 from rankgate.files.environment import api_url, token_in
@@ -45,20 +45,19 @@ def parser() -> argparse.ArgumentParser:
         ),
     )
     options.add_argument("report", metavar="REPORT", nargs="?", help="what `rankgate check -o report.json` wrote")
-    options.add_argument("--begin", action="store_true", help="only put the check in progress; needs no report")
+    add_option(options, "--begin", "only put the check in progress; needs no report")
     when = "when there is a comment: changed, once a verdict is not pass; failing, once the check is no success"
-    options.add_argument("--comment", choices=get_args(When), default="always", help=when)
-    options.add_argument("--repository", metavar="OWNER/NAME", help="on GitHub (default: that of the job)")
-    options.add_argument("--pull", metavar="N", type=int, help="the pull request (default: that of the job)")
+    add_option(options, "--comment", when, choices=get_args(When), default="always")
+    add_option(options, "--repository OWNER/NAME", "on GitHub (default: that of the job)")
+    add_option(options, "--pull N", "the pull request (default: that of the job)", type=int)
     dry = "print the requests that write instead of sending them; without a token as if nothing was posted yet"
-    options.add_argument("--dry-run", action="store_true", help=dry)
+    add_option(options, "--dry-run", dry)
     gate = "tells several gates of a repository apart: each has its own comment and check (default: default)"
-    options.add_argument("--gate-id", metavar="ID", default=DEFAULT_GATE, help=gate)
+    add_option(options, "--gate-id ID", gate, default=DEFAULT_GATE)
     login = "whom GitHub's token posts as (default: github-actions[bot]); only this account's comments are ever changed"
-    options.add_argument("--bot-login", metavar="LOGIN", default=ACTIONS_LOGIN, help=login)
-    options.add_argument("--fail-on", choices=["fail", "warn"], default="fail", help="as it was for the check")
-    wait = "to wait for GitHub in all (default: 300)"
-    options.add_argument("--max-wait", metavar="SECONDS", type=float, default=300.0, help=wait)
+    add_option(options, "--bot-login LOGIN", login, default=ACTIONS_LOGIN)
+    add_option(options, "--fail-on", "as it was for the check", choices=["fail", "warn"], default="fail")
+    add_option(options, "--max-wait SECONDS", "to wait for GitHub in all (default: 300)", type=float, default=300.0)
     return options
 
 

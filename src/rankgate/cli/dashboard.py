@@ -6,7 +6,7 @@ import argparse
 import re
 
 from rankgate.cli.inputs import metrics_of
-from rankgate.cli.options import add_shared, date_of, make_parser
+from rankgate.cli.options import add_option, add_shared, date_of, make_parser
 from rankgate.cli.output import say
 from rankgate.criteria import find_criteria
 from rankgate.errors import bad_input, redacted
@@ -33,14 +33,11 @@ def parser() -> argparse.ArgumentParser:
         "directory", metavar="DIR", action="write", help="where to write: a new or empty directory, or a dashboard's"
     )
     criteria = "ship criteria; repeats, a page for each (default: as for `rankgate check`)"
-    options.add_argument("--criteria", metavar="FILE", action="read", default=[], help=criteria)
-    options.add_argument(
-        "--baseline", metavar="SPEC", action="read", help="the store (default: inputs.baseline of the criteria)"
-    )
+    add_option(options, "--criteria FILE", criteria, action="read", default=[])
+    add_option(options, "--baseline SPEC", "the store (default: inputs.baseline of the criteria)", action="read")
     metrics = "metrics in place of recall@1,5,10,ndcg@10, beside those of the gates; what was not recorded is rescored"
-    options.add_argument("--metrics", metavar="LIST", help=metrics)
-    address = "where commits are linked to (default: the remote on github.com)"
-    options.add_argument("--repository-url", metavar="URL", help=address)
+    add_option(options, "--metrics LIST", metrics)
+    add_option(options, "--repository-url URL", "where commits are linked to (default: the remote on github.com)")
     add_shared(options, "date")
     return options
 
@@ -52,13 +49,16 @@ def run(arguments: argparse.Namespace) -> int:
         advice = "with several criteria files each names its own, as inputs.baseline"
         raise bad_input(f"--baseline names one store; {advice}")
     metrics = metrics_of(arguments.metrics) if arguments.metrics else []
+    address = arguments.repository_url
+    if address is not None and not re.fullmatch(r"https?://[\w.:-]+(/[\w.~%-]+)*/?", address, re.ASCII):
+        raise bad_input(f"--repository-url {address!a} is no web address, as https://github.com/acme/search")
     dashboard = collect(
         Request(
             date=date_of(arguments),
             criteria=paths,
             baseline=arguments.baseline,
             metrics=metrics,
-            repository=_address(arguments.repository_url),
+            repository=address and address.rstrip("/"),
         )
     )
     write_site(arguments.directory, site_of(dashboard))
@@ -66,10 +66,3 @@ def run(arguments: argparse.Namespace) -> int:
     page = f"{arguments.directory.rstrip('/')}/{INDEX}"
     say(f"wrote {redacted(page)}: {count_text(len(paths), 'gate set')}, {runs}\n")
     return 0
-
-
-def _address(given: str | None) -> str | None:
-    """The address without a slash at its end."""
-    if given is not None and not re.fullmatch(r"https?://[\w.:-]+(/[\w.~%-]+)*/?", given, re.ASCII):
-        raise bad_input(f"--repository-url {given!a} is no web address, as https://github.com/acme/search")
-    return given and given.rstrip("/")

@@ -26,7 +26,7 @@ import msgspec
 from rankgate.cli import baseline as baseline_command
 from rankgate.cli import check as check_command
 from rankgate.cli import judge as judge_command
-from rankgate.cli.options import add_shared, date_of, make_parser
+from rankgate.cli.options import add_option, add_shared, date_of, make_parser
 from rankgate.cli.output import say
 from rankgate.errors import bad_input, redacted
 from rankgate.files.writing import write_atomic
@@ -74,7 +74,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument(
         "directory", nargs="?", action="write", default=DEFAULT_DIRECTORY, help=f"default: {DEFAULT_DIRECTORY}"
     )
-    options.add_argument("--answers", action="store_true", help="judge answers too, by a replay of labels by hand")
+    add_option(options, "--answers", "judge answers too, by a replay of labels by hand")
     add_shared(options, "date")
     return options
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from rankgate.check import check
 from rankgate.cli.inputs import metrics_of
-from rankgate.cli.options import add_shared, inputs_of, make_parser
+from rankgate.cli.options import add_option, add_shared, inputs_of, make_parser
 from rankgate.cli.output import as_json, complain, reading_bar, say
 from rankgate.criteria.inputs import DetailInputs
 from rankgate.diagnosis.misses import Lexical, LexicalIndex, explain_misses, explain_query
@@ -48,16 +48,16 @@ def parser() -> argparse.ArgumentParser:
     )
     options.add_argument("query", metavar="QUESTION", nargs="?", help="the id of a question (default: list the misses)")
     metric = "list misses by this metric and within its cut-off (default: the gated one whose changes are listed)"
-    options.add_argument("--metric", metavar="METRIC", help=metric)
-    options.add_argument("--tag", metavar="TAG", help="list only questions with this tag")
-    options.add_argument("--cause", metavar="CAUSE", help="list only questions of this cause, such as gone")
-    options.add_argument("--limit", metavar="N", type=int, help=f"how many to list (default: {LIMIT})")
+    add_option(options, "--metric METRIC", metric)
+    add_option(options, "--tag TAG", "list only questions with this tag")
+    add_option(options, "--cause CAUSE", "list only questions of this cause, such as gone")
+    add_option(options, "--limit N", f"how many to list (default: {LIMIT})", type=int)
     add_shared(options, depth=f"results to show of each ranking (default: {DEPTH})")
     bm25 = (
         "the indexed documents, JSONL or Parquet (id and text a line, as BEIR's corpus.jsonl): what BM25 finds by the "
         "words alone; needs the extra bm25"
     )
-    options.add_argument("--bm25", metavar="CORPUS", action="read", help=bm25)
+    add_option(options, "--bm25 CORPUS", bm25, action="read")
     add_shared(options, "format", "criteria", "gold", "run", "baseline", "date")
     return options
 
@@ -66,7 +66,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Explain; 0 where the check could be judged, else 2 with its problems."""
     _refuse_misfits(arguments)
     lexical = _lexical(arguments)  # before the check, so that nobody waits for one to hear of a misspelt corpus
-    report = _report(arguments)
+    depth = _depth(arguments)
+    if arguments.query is None:
+        depth = max(depth, _MISSES_DEPTH)
+    inputs = replace(inputs_of(arguments), details=DetailInputs(depth=depth, leading=_leading(arguments)))
+    with reading_bar() as progress:
+        report = check(inputs, progress=progress)
     details = report.explanation.details
     if not isinstance(details, ReportDetails):
         raise RankgateError(report.problems)
@@ -75,16 +80,6 @@ def run(arguments: argparse.Namespace) -> int:
     for problem in report.problems:
         complain(f"error: {problem}")
     return 2 if report.verdict is Verdict.NOT_JUDGED else 0
-
-
-def _report(arguments: argparse.Namespace) -> Report:
-    """The report that is explained, with all that it shows of single questions."""
-    depth = _depth(arguments)
-    if arguments.query is None:
-        depth = max(depth, _MISSES_DEPTH)
-    inputs = replace(inputs_of(arguments), details=DetailInputs(depth=depth, leading=_leading(arguments)))
-    with reading_bar() as progress:
-        return check(inputs, progress=progress)
 
 
 def _leading(arguments: argparse.Namespace) -> Metric | None:

@@ -8,13 +8,14 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from rankgate import __version__
 from rankgate.baselines.directory import holds_acceptance
-from rankgate.cli.options import add_retriever, add_shared, make_parser, retriever_of
+from rankgate.cli.options import add_option, add_retriever, add_shared, make_parser, retriever_of
 from rankgate.cli.output import reading_bar
 from rankgate.criteria import DEFAULT_PATHS, Gate, InputFile, Inputs, find_criteria, inputs_named, load_criteria
 from rankgate.criteria.inputs import FIRST_INPUTS, gold_of, missing_inputs
@@ -87,17 +88,17 @@ def parser() -> argparse.ArgumentParser:
     )
     add_shared(options, "gold")
     columns = "which column of the gold set is what: question, document or documents, rating, id, tags"
-    options.add_argument("--map", metavar="question=NAME,…", action="append", default=[], help=columns)
+    add_option(options, "--map question=NAME,…", columns, action="append", default=[])
     add_shared(options, "run")
     add_retriever(options, "write into the criteria")
     judge = f"also gate the run's answers, as this model judges them (default: {MODEL})"
-    options.add_argument("--judge", metavar="MODEL", nargs="?", const=MODEL, help=judge)
+    add_option(options, "--judge MODEL", judge, nargs="?", const=MODEL)
     to = f"where the criteria go (default: {CRITERIA}); without --gold, where they are"
-    options.add_argument("--to", metavar="FILE", action="write", help=to)
-    options.add_argument("--github", action="store_true", help="write the two workflows")
+    add_option(options, "--to FILE", to, action="write")
+    add_option(options, "--github", "write the two workflows")
     action = "the action as the workflows use it, best by the hash of a commit (default: this version's tag)"
-    options.add_argument("--action", metavar="OWNER/NAME@REF", help=action)
-    options.add_argument("--force", action="store_true", help="overwrite files that exist")
+    add_option(options, "--action OWNER/NAME@REF", action)
+    add_option(options, "--force", "overwrite files that exist")
     return options
 
 
@@ -109,7 +110,9 @@ def run(arguments: argparse.Namespace) -> int:
     _refuse_misfits(arguments, records=retriever is not None)
     judge = JudgeBlock(endpoint=ENDPOINT, model=arguments.judge) if arguments.judge else None
     to = arguments.to or (CRITERIA if gold else find_criteria())
-    before = _text_of(to)
+    before = ""  # what the criteria say so far
+    with suppress(OSError, UnicodeDecodeError):
+        before = Path(to).read_text(encoding="utf-8")
     if gold:
         earlier = _inputs_in(to)
         gold = _with_map(gold, earlier.gold, fields_of(arguments.map) if arguments.map else None)
@@ -365,14 +368,6 @@ def _next_steps(arguments: argparse.Namespace, *, records: bool) -> str:
     if not arguments.github:
         steps.append(f"rankgate init --github{to_option}   # adds the workflows")
     return "next:\n" + "".join(f"  $ {step}\n" for step in steps)
-
-
-def _text_of(path: str) -> str:
-    """What the criteria say so far; nothing where there are none."""
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return ""
 
 
 def _add_retriever(path: str, before: str, block: str) -> None:

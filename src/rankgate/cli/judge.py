@@ -1,4 +1,7 @@
-"""`rankgate judge`: the one command that asks a model about answers; it writes what that said, and decides nothing."""
+"""`rankgate judge`: a model is asked about answers, and what it said is written; nothing is decided.
+
+`gold pool --judge` asks about documents in the same way: warnings, a bar meanwhile, and what stopped it.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +18,17 @@ from msgspec.structs import replace
 
 from rankgate.base_ref.commits import ToJudge, judging_at
 from rankgate.cli.inputs import judge_in, metrics_of, required_criteria
-from rankgate.cli.judge_ask import NAMELESS, ask_job, cost_text, end_of, refuse_committed, warnings_of
 from rankgate.cli.judge_calibrate import DESCRIPTION, calibrate
 from rankgate.cli.judge_labels import add_actions, named_files, next_line, run_action
-from rankgate.cli.options import add_shared, make_parser, today
-from rankgate.cli.output import as_json, say
-from rankgate.criteria.inputs import Inputs, PullInputs, Stores, gold_of
+from rankgate.cli.options import add_option, add_shared, inputs_of, make_parser, today
+from rankgate.cli.output import as_json, bar, say
+from rankgate.cli.processes import terminated_as_interrupted
+from rankgate.criteria import Criteria
+from rankgate.criteria.inputs import PullInputs, Stores, gold_of
 from rankgate.criteria.judge_block import KEY_VARIABLE
 from rankgate.criteria.runs import candidate_run, runs_of
-from rankgate.errors import bad_input, redacted
+from rankgate.errors import Problem, RankgateError, bad_input, redacted
+from rankgate.files.git import GitError, run_git
 from rankgate.files.writing import write_atomic
 from rankgate.forges.runner import add_summary, base_branch
 from rankgate.gates.judged import people_of
@@ -36,19 +41,21 @@ from rankgate.judge.job import (
     Job,
     Outcome,
     Planned,
+    Spent,
+    do_job,
     plan_job,
     read_answers,
     require_answers,
 )
 from rankgate.judge.judging import WORKERS
 from rankgate.judge.label_files import read_sample
-from rankgate.judge.plan import Plan
 from rankgate.judge.runs import NEEDS, verdicts_beside, wants_of
 from rankgate.judge.store import Store, by_slot, read_verdicts, stored_verdicts, written
 from rankgate.metrics.answers import JudgedMetric
-from rankgate.model.answers import JudgeMark
+from rankgate.model.answers import JudgeMark, UnjudgedKind
 from rankgate.model.judge_words import UNJUDGED_WORDS
 from rankgate.model.values import RunField
+from rankgate.model.verdicts import Unjudged
 from rankgate.model.wording import count_text, tokens_text
 from rankgate.readers.base import Run
 from rankgate.readers.source import STDIN
@@ -56,6 +63,27 @@ from rankgate.renderers.escape import code
 from rankgate.renderers.warnings import fact_text
 
 _MAX_WORKERS = 256  # more is a slip of the finger
+
+NAMELESS = "a model without a name"
+_PARAMETERS = (
+    "correct these (some models take max_completion_tokens in place of max_tokens), `structured` or the model, "
+    "{model!r}."
+)
+_ADDRESS = "it has no chat completions or no model {model!r}; correct it (it often ends in /v1) or that."
+# Why judging ended early (a status, its hundreds, or a kind): the setting at fault, and what to do.
+_ADVICE: dict[int | UnjudgedKind, tuple[str, str]] = {
+    **dict.fromkeys((401, 403), (KEY_VARIABLE, "the endpoint answered {status}: it does not take it for {model!r}.")),
+    **dict.fromkeys((404, 405, 410), ("judge.endpoint", "answered {status}: " + _ADDRESS)),
+    402: ("judge.endpoint", "answered 402: it wants to be paid first."),
+    429: ("judge.endpoint", "answered 429 again and again; wait, or ask less at once with --workers."),
+    3: ("judge.endpoint", "answered {status}: it leads elsewhere, which is not followed; name that address."),
+    4: ("judge.parameters", "the endpoint answered {status}; " + _PARAMETERS),
+    5: ("judge.endpoint", "answered {status} again and again; wait until it works."),
+    UnjudgedKind.BUDGET: ("judge.budget", "is reached, after {cost} in all; raise it."),
+    UnjudgedKind.UNREACHABLE: ("judge.endpoint", "cannot be reached; correct it, or start what answers there."),
+    UnjudgedKind.ENVELOPE: ("judge.endpoint", "is no OpenAI-compatible API; correct it (it often ends in /v1)."),
+}
+_NO_USE = ("judge.model", "{model!r} gave no answer of use to a first question: one {word}.")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -82,27 +110,26 @@ def parser() -> argparse.ArgumentParser:
     baseline = "whose answers need verdicts too, as for check (default: inputs.baseline)"
     add_shared(options, "criteria", "gold", "run", baseline=baseline)
     base = "the commit that a pull request is to be merged into: its judge, prompts and budget count"
-    options.add_argument("--base", metavar="REF", help=base)
+    add_option(options, "--base REF", base)
     untrusted = (
         "the run is of an untrusted source: it is read as by check, verdicts that lie beside it are not, and --store "
         "has to name a file that its author could not write"
     )
-    options.add_argument("--untrusted-run", action="store_true", help=untrusted)
-    options.add_argument("--fork", action="store_true", help=argparse.SUPPRESS)  # from the reporting job to this one
-    options.add_argument(
-        "--baseline-copy", metavar="DIR", action="read", help=argparse.SUPPRESS
-    )  # likewise, as for check
+    add_option(options, "--untrusted-run", untrusted)
+    # From the reporting job to this one.
+    add_option(options, "--fork", argparse.SUPPRESS)
+    add_option(options, "--baseline-copy DIR", argparse.SUPPRESS, action="read")
     claims = "ask about the labelled claims of a sample in place of a run's answers, as another judge has to be"
-    options.add_argument("--sample", metavar="FILE", action="read", dest="claims_of", help=claims)
+    add_option(options, "--sample FILE", claims, action="read", dest="claims_of")
     metric = "judge for this metric in place of those of the gates; repeats"
-    options.add_argument("--metric", metavar="NAME", action="append", default=[], help=metric)
-    options.add_argument("--dry-run", action="store_true", help="print what it would take, and ask nothing")
-    options.add_argument("--workers", metavar="N", help=f"requests at once (default: {WORKERS})")
-    options.add_argument("--again", action="store_true", help="ask once more what the model failed at before")
+    add_option(options, "--metric NAME", metric, action="append", default=[])
+    add_option(options, "--dry-run", "print what it would take, and ask nothing")
+    add_option(options, "--workers N", f"requests at once (default: {WORKERS})")
+    add_option(options, "--again", "ask once more what the model failed at before")
     store = "the verdicts, each appended at once (default: beside the run, run.verdicts.jsonl for run.jsonl)"
-    options.add_argument("--store", metavar="FILE", action="write", help=store)
+    add_option(options, "--store FILE", store, action="write")
     output = "at the end, also the verdicts on these two runs alone, sorted"
-    options.add_argument("-o", "--output", metavar="FILE", action="write", help=output)
+    add_option(options, "-o --output FILE", output, action="write")
     add_shared(options, "format")
     add_actions(options, DESCRIPTION)
     return options
@@ -125,14 +152,7 @@ def run(arguments: argparse.Namespace, endpoint: Endpoint | None = None) -> int:
 def _to_judge(arguments: argparse.Namespace) -> Iterator[ToJudge]:
     """What to ask about, by what is here, or by the base and what is here."""
     if arguments.base:
-        inputs = Inputs(
-            date=today(),
-            criteria=arguments.criteria,
-            gold=arguments.gold,
-            run=arguments.run,
-            baseline=arguments.baseline,
-            untrusted_run=arguments.untrusted_run,
-        )
+        inputs = replace(inputs_of(arguments), untrusted_run=arguments.untrusted_run)
         with judging_at(inputs, arguments.base) as to_judge:
             yield to_judge
         return
@@ -232,8 +252,8 @@ def _job(arguments: argparse.Namespace, to_judge: ToJudge) -> tuple[list[str], J
     if not wants:
         text = "no metric here is by a judge's verdicts, so there is nothing to ask; faithfulness is such a metric"
         raise bad_input(text, key="--metric") if arguments.metric else bad_input(text, file=criteria.name, key="gates")
-    inputs = Inputs(
-        date=today(),
+    inputs = replace(
+        inputs_of(arguments),
         run=to_judge.run,
         baseline=None if arguments.base else arguments.baseline,
         base=arguments.base,
@@ -242,8 +262,9 @@ def _job(arguments: argparse.Namespace, to_judge: ToJudge) -> tuple[list[str], J
         stores=Stores(arguments.baseline_copy),
     )
     accepted = runs_of(inputs, criteria, criteria.plan(), to_judge.golds[0]).accepted
-    untrusted = inputs.untrusted_run
-    candidates = [candidate_run(inputs.run, criteria, untrusted=untrusted, gold=gold) for gold in to_judge.golds]
+    candidates = [
+        candidate_run(inputs.run, criteria, untrusted=inputs.untrusted_run, gold=gold) for gold in to_judge.golds
+    ]
 
     def answers(runs: Iterable[Run | None]) -> list[Answers]:
         """By every gold set, as one; none of a run that is not there."""
@@ -279,7 +300,11 @@ def _plan_lines(job: Job, planned: Planned) -> Iterator[str]:
         known = f"{plan.cached - plan.failed:,} judged already{' or with these' if calls else ''}"
         if plan.failed:
             known += f", {plan.failed:,} that the judge failed at (`--again` asks once more)"
-        yield f"{_of(name)}{count_text(plan.answers, 'answer')}: {known}, {_left_text(plan)}"
+        waiting = "none to judge"
+        if left := plan.answers - plan.cached:
+            about = tokens_text(round(plan.tokens, 2 - len(str(plan.tokens))))  # two digits
+            waiting = f"{left:,} to judge: {count_text(plan.every_call, 'call')}, about {about}"
+        yield f"{_of(name)}{count_text(plan.answers, 'answer')}: {known}, {waiting}"
         calls += plan.every_call
         if run.ignored:
             yield f"  {count_text(run.ignored, 'line')} of questions that the gold set lacks, ignored"
@@ -294,12 +319,6 @@ def _plan_lines(job: Job, planned: Planned) -> Iterator[str]:
 
 def _of(name: str) -> str:
     return "" if name == RUN else f"the {name}: "
-
-
-def _left_text(plan: Plan) -> str:
-    about = tokens_text(round(plan.tokens, 2 - len(str(plan.tokens))))  # two digits
-    left = plan.answers - plan.cached
-    return f"{left:,} to judge: {count_text(plan.every_call, 'call')}, about {about}" if left else "none to judge"
 
 
 def _outcome_lines(job: Job, outcome: Outcome) -> Iterator[str]:
@@ -337,3 +356,90 @@ def _json(job: Job, about: Mapping[str, list[str]], planned: Planned, outcome: O
         ended["stopped"] = (why := outcome.stopped) and {"kind": why.kind, "number": why.number}
     about_judge = {"id": judge.id, "model": judge.model, "structured": judge.mode, "tried": planned.tried}
     return as_json({"judge": about_judge, **about, "plan": plans, "outcome": ended or None})
+
+
+def refuse_committed(paths: Iterable[str]) -> None:
+    """Refuse files of a commit, which its author may have written, or let lead elsewhere; links are followed."""
+    for path in filter(os.path.lexists, paths):
+        for file in dict.fromkeys([Path(path).absolute(), Path(path).resolve()]):
+            with suppress(GitError):  # without git there is no commit
+                listed = run_git(str(file.parent), "--literal-pathspecs", "ls-files", "--error-unmatch", file.name)
+                if not listed.returncode:
+                    advice = "verdicts are taken from no commit: remove it from git, or name another file"
+                    raise bad_input(f"is a file that git tracks; {advice}", file=path)
+
+
+def warnings_of(job: Job, planned: Planned, criteria: Criteria) -> Iterator[Problem]:
+    """What to know before anything is asked."""
+    plan = planned.plans[RUN]
+    budget = job.block.budget
+    for unit, needed, most in (("calls", plan.every_call, budget.calls), ("tokens", plan.tokens, budget.tokens)):
+        if most is not None and needed > most:
+            text = f"{most:,} {unit} will not do: judging these answers takes about {needed:,}; raise it"
+            yield Problem(text, criteria.name, key="judge.budget")
+    if job.block.is_alias:
+        text = f"{job.block.model!r} has no date, so what answers under this name may change; name a dated model"
+        yield Problem(text, criteria.name, key="judge.model")
+    if job.baseline and job.baseline.textless:
+        query_id, item_id = job.baseline.textless[0]
+        many = f"{count_text(len(job.baseline.textless), 'answer')} of the baseline"
+        text = f"{many} cannot be judged: a passage has no text, such as {item_id!r} of {query_id!r}"
+        yield Problem(text, job.baseline.run, key="text")
+    elif job.baseline and not job.baseline.answers:
+        yield Problem("the baseline states no answer: nothing to compare with", job.baseline.run, key="answer")
+
+
+def ask_job(job: Job, planned: Planned, store: Store, workers: int, endpoint: Endpoint | None) -> Outcome:
+    """Ask under a bar."""
+    block = job.block
+    spent = Spent()
+
+    def watch(now: Spent) -> None:
+        nonlocal spent
+        spent = now
+
+    endpoint = endpoint or Endpoint(block.endpoint, auth_header=block.auth_header, timeouts=block.timeouts)
+
+    def share() -> float:
+        return min(1.0, spent.calls / max(1, spent.planned))
+
+    with terminated_as_interrupted(), bar(share, lambda: f"judging: {cost_text(spent)}"):
+        return do_job(job, planned, store, endpoint, workers=workers, watch=watch)
+
+
+def end_of(outcome: Outcome, criteria: Criteria, budget: str) -> int:
+    """Say what a reader of the verdicts should know; then the exit code, or what was in the way."""
+    if len(outcome.models) > 1:
+        models = " and ".join(sorted(model or NAMELESS for model in outcome.models))
+        text = f"these verdicts are by {models}: what answers as {outcome.judge.model!r} changed, and values with it"
+        problem = Problem(f"{text}; name a dated model, by which all is judged again", criteria.name, key="judge.model")
+        sys.stderr.write(f"warning: {problem}\n")
+    if outcome.stopped and outcome.stopped.kind is UnjudgedKind.INTERRUPTED:
+        sys.stderr.write("interrupted; the same command goes on\n")
+        return 130
+    if outcome.stopped:
+        key = budget if outcome.at == RUN else ".baseline_calls"
+        raise _stopped_by(outcome.stopped, outcome.judge.model, outcome.spent, criteria, key)
+    if outcome.failed:
+        reasons = ", ".join(f"{count:,} {UNJUDGED_WORDS[kind]}" for kind, count in outcome.failed.items())
+        text = f"{count_text(sum(outcome.failed.values()), 'call')} failed ({reasons}); the same command asks again"
+        raise bad_input(text, file=criteria.name, key="judge.endpoint")
+    return 0
+
+
+def _stopped_by(stopped: Unjudged, model: str, spent: Spent, criteria: Criteria, budget: str) -> RankgateError:
+    """Why judging ended early, with the setting to correct."""
+    status = stopped.number if stopped.kind is UnjudgedKind.HTTP_STATUS else None
+    reasons = (status, status // 100) if status else (stopped.kind,)
+    key, text = next((_ADVICE[each] for each in reasons if each in _ADVICE), _NO_USE)
+    if key == KEY_VARIABLE and not os.environ.get(KEY_VARIABLE):
+        text = "is not set, and the endpoint answered {status}; set it to the key."
+    where = f"{key}{budget}" if stopped.kind is UnjudgedKind.BUDGET else key
+    word = UNJUDGED_WORDS[stopped.kind]
+    advice = text.format(status=status, model=model, word=word, cost=cost_text(spent))
+    return bad_input(f"{advice} What was answered is kept; the same command goes on", file=criteria.name, key=where)
+
+
+def cost_text(spent: Spent) -> str:
+    """`8 calls, 880 tokens`."""
+    return f"{count_text(spent.calls, 'call')}, {tokens_text(spent.tokens)}"

@@ -134,7 +134,10 @@ def calibrate(arguments: argparse.Namespace) -> int:
     if left := len(items) - len(words):
         lines.append(f"{count_text(left, 'answer')} of the sample left to label: `rankgate judge label` goes on")
     if named or arguments.write:
-        lines += [_blocking_text(run.criteria, judges), next_line("check", *named_files(arguments))]
+        gates = [gate for gate in run.criteria.gates if gate.blocks]
+        counting = [gate.name for gate in gates if (by := judges.get(gate.metric.name)) and by.counts]
+        lines.append(f"gates that may block now: {', '.join(counting) or 'none'}")
+        lines.append(next_line("check", *named_files(arguments)))
     say([*lines, *_disagreement_lines(differing)])
     return 0
 
@@ -180,14 +183,6 @@ def _without_calibration(criteria: Criteria) -> Criteria:
     gates = tuple(gate.model_copy(update={"line": None}) for gate in criteria.gates)
     retriever = criteria.retriever and criteria.retriever.model_copy(update={"line": None})
     return criteria.model_copy(update={"judge": judge, "gates": gates, "retriever": retriever, "name": ""})
-
-
-def _blocking_text(criteria: Criteria, judges: Mapping[str, GateJudge]) -> str:
-    """Which gates may block by these labels."""
-    counting = [
-        gate.name for gate in criteria.gates if gate.blocks and (of := judges.get(gate.metric.name)) and of.counts
-    ]
-    return f"gates that may block now: {', '.join(counting) or 'none'}"
 
 
 def _refuse_others(output: str) -> None:

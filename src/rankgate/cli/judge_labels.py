@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from rankgate.cli.inputs import judge_in, required_criteria
-from rankgate.cli.options import add_shared, as_written, today
+from rankgate.cli.options import add_option, add_shared, as_written, inputs_of
 from rankgate.cli.output import forces_colour, say
 from rankgate.cli.terminal import show_pages
 from rankgate.criteria import Criteria
-from rankgate.criteria.inputs import Inputs, gold_of
+from rankgate.criteria.inputs import gold_of
 from rankgate.criteria.runs import runs_of
 from rankgate.errors import bad_input, redacted
 from rankgate.files.writing import write_atomic
@@ -90,20 +91,18 @@ def add_actions(options: argparse.ArgumentParser, calibration: str) -> None:
     for each in (sample, calibrate):
         baseline = "whose verdicts count too (default: inputs.baseline)"
         add_shared(each, "criteria", "gold", "run", baseline=baseline)
-        each.add_argument(
-            "--verdicts", metavar="FILE", action="read", default=None, help="default: those beside the run"
-        )
+        add_option(each, "--verdicts FILE", "default: those beside the run", action="read", default=None)
     calibrate.add_argument("sample", metavar="SAMPLE", action="read", help="what `judge sample` wrote")
     calibrate.add_argument(
         "labels", metavar="LABELS", nargs="*", action="read", default=[], help="default: sample.labels.jsonl"
     )
     where = "default: that of the criteria, or calibration.json beside the sample"
-    calibrate.add_argument("-o", "--output", metavar="FILE", action="write", help=where)
-    calibrate.add_argument("--write", action="store_true", default=False, help="name the file in the criteria")
-    calibrate.add_argument("--format", choices=["terminal", "json"], help="what to print")
-    sample.add_argument("--n", metavar="N", default="200", help=f"answers, from {LEAST} (default: 200)")
+    add_option(calibrate, "-o --output FILE", where, action="write")
+    add_option(calibrate, "--write", "name the file in the criteria", default=False)
+    add_option(calibrate, "--format", "what to print", choices=["terminal", "json"])
+    add_option(sample, "--n N", f"answers, from {LEAST} (default: 200)", default="200")
     output = "the sample (default: sample.jsonl), with its design beside it"
-    sample.add_argument("-o", "--output", metavar="FILE", action="write", help=output)
+    add_option(sample, "-o --output FILE", output, action="write")
     label = add(
         "label",
         help="take labels, at the terminal or from a sheet",
@@ -112,11 +111,9 @@ def add_actions(options: argparse.ArgumentParser, calibration: str) -> None:
     )
     label.set_defaults(sheet=None)
     label.add_argument("sample", metavar="SAMPLE", action="read", help="what `judge sample` wrote")
-    label.add_argument(
-        "-o", "--output", metavar="FILE", action="write", help="the labels (default: sample.labels.jsonl)"
-    )
-    label.add_argument("--by", metavar="NAME", required=True, help="who labels")
-    label.add_argument("--import", metavar="FILE", action="read", dest="sheet", help="take the labels of a sheet, CSV")
+    add_option(label, "-o --output FILE", "the labels (default: sample.labels.jsonl)", action="write")
+    add_option(label, "--by NAME", "who labels", required=True)
+    add_option(label, "--import FILE", "take the labels of a sheet, CSV", action="read", dest="sheet")
 
 
 def run_action(arguments: argparse.Namespace) -> int:
@@ -169,13 +166,7 @@ def judged_of(arguments: argparse.Namespace, *, beside: str | None = None) -> Ju
     """What the options name; `beside` is a further file of verdicts, if it is there."""
     criteria = required_criteria(arguments)
     block = judge_in(criteria)
-    inputs = Inputs(
-        date=today(),
-        run=arguments.run,
-        baseline=arguments.baseline,
-        untrusted_run=arguments.untrusted_run,
-        verdicts=arguments.verdicts,
-    )
+    inputs = replace(inputs_of(arguments), untrusted_run=arguments.untrusted_run, verdicts=arguments.verdicts)
     gold = gold_of(arguments.gold, criteria)
     candidate, accepted = runs_of(inputs, criteria, criteria.plan(), gold)
     run = read_answers(candidate.open(NEEDS), gold, WANTS, block.depth)

@@ -131,6 +131,8 @@ def describe(family: type[BaseMetric]) -> Facts:
     direction = inspect.getattr_static(family, "direction")  # a property where whoever asks for the metric states it
     example = _example(family, family.default_cutoff)
     examples = [example, *([_example(family, Cutoff.SAMPLE)] if family.default_cutoff is Cutoff.WHOLE else [])]
+    # By verdicts, and undefined for every query that the run lacks.
+    never_counts_absent = issubclass(family, JudgedMetric) and family.counts is JudgedMetric.counts
     return {
         "kind": "metric",
         "name": family.key,
@@ -144,18 +146,13 @@ def describe(family: type[BaseMetric]) -> Facts:
         "low": family.low,
         "high": family.high,
         "cutoff": family.default_cutoff.value,
-        "absent": None if _never_counts_absent(family) else family.worst,
+        "absent": None if never_counts_absent else family.worst,
         "judge_bounds": family.judge_bounds,
         "parameters": parameters_of(family),
         "views": [parameter for parameter in VIEWS if family.ranking and parameter not in family.__struct_fields__],
         "needs": needs_of_files(family.reads, family.gold_keys),
         "description": documentation(family)[0],
     }
-
-
-def _never_counts_absent(family: type[BaseMetric]) -> bool:
-    """Whether it is by verdicts and undefined for every query that the run lacks."""
-    return issubclass(family, JudgedMetric) and family.counts is JudgedMetric.counts
 
 
 def _written(preset: str) -> str:

@@ -238,6 +238,16 @@ def add_shared(parser: argparse.ArgumentParser, *names: str, **texts: str) -> No
         parser.add_argument(f"--{name.replace('_', '-')}", **settings)
 
 
+def add_option(parser: argparse.ArgumentParser, written: str, text: str, **settings: Any) -> None:
+    """Add an option as help writes it, such as `-o --output FILE`; what takes no value is a switch."""
+    names = [word for word in written.split() if word.startswith("-")]
+    if metavar := written.split()[len(names) :]:
+        settings["metavar"] = metavar[0]
+    elif not settings.keys() & {"action", "choices"}:
+        settings["action"] = "store_true"
+    parser.add_argument(*names, help=text, **settings)
+
+
 TABLE_OR_JSON: dict[str, Any] = {
     "choices": ["table", "json"],
     "default": "table",
@@ -253,16 +263,17 @@ def add_store(parser: argparse.ArgumentParser, *others: str) -> None:
 
 def date_of(arguments: argparse.Namespace) -> str:
     """The date given, checked, or today in UTC."""
-    if arguments.date is None:
+    date = getattr(arguments, "date", None)
+    if date is None:
         return today()
     try:
-        return dt.date.fromisoformat(arguments.date).isoformat()
+        return dt.date.fromisoformat(date).isoformat()
     except ValueError as error:
-        raise bad_input(f"--date {arguments.date!r} is not a date; write it as 2026-01-31") from error
+        raise bad_input(f"--date {date!r} is not a date; write it as 2026-01-31") from error
 
 
 def inputs_of(arguments: argparse.Namespace) -> Inputs:
-    """What `--criteria`, `--gold`, `--run`, `--baseline` and `--date` name, as the inputs of a check."""
+    """What `--criteria`, `--gold`, `--run`, `--baseline` and, if there is one, `--date` name, as a check's inputs."""
     from rankgate.criteria.inputs import Inputs  # paid for only by commands that judge
 
     return Inputs(

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from rankgate.cli.inputs import criteria_if_any, refuse_overwriting, retriever_in
-from rankgate.cli.options import RETRIEVERS, add_retriever, add_shared, make_parser, retriever_of
+from rankgate.cli.options import RETRIEVERS, add_option, add_retriever, add_shared, make_parser, retriever_of
 from rankgate.cli.output import bar, say
-from rankgate.cli.signals import terminated_as_interrupted
+from rankgate.cli.processes import terminated_as_interrupted
 from rankgate.collecting.code_state import FAILED, Making, code_state, now
 from rankgate.collecting.lines import Line
 from rankgate.collecting.recorder import Recorded, RecordingError, ask_one, first_failures, record
@@ -80,25 +80,23 @@ def parser() -> argparse.ArgumentParser:
     add_retriever(options, "in its place")
     add_shared(options, "criteria", "gold")
     output = "the run to write (JSONL; gzipped where it ends in .gz; default: inputs.run of the criteria)"
-    options.add_argument("-o", "--output", metavar="FILE", action="write", help=output)
-    only = "ask this question alone, print what comes back, and write nothing"
-    options.add_argument("--only", metavar="ID", help=only)
+    add_option(options, "-o --output FILE", output, action="write")
+    add_option(options, "--only ID", "ask this question alone, print what comes back, and write nothing")
     workers = "how many calls at once: threads, or tasks for an async function (default: 1, or as the criteria say)"
-    options.add_argument("--workers", metavar="N", type=int, help=workers)
-    errors = "how many questions may fail (default: 0)"
-    options.add_argument("--allow-errors", metavar="N", type=int, default=0, help=errors)
+    add_option(options, "--workers N", workers, type=int)
+    add_option(options, "--allow-errors N", "how many questions may fail (default: 0)", type=int, default=0)
     timeout = "of a call, which then failed (default: as the criteria say, else 60, for a function none)"
-    options.add_argument("--timeout", metavar="SECONDS", type=float, help=timeout)
+    add_option(options, "--timeout SECONDS", timeout, type=float)
     stamp = (
         "stamp every line, as in index_version=v7; the value is JSON where it reads as JSON, else text; "
         "system is the retriever and code_version the commit that is checked out, unless set; repeats"
     )
-    options.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="settings", help=stamp)
+    add_option(options, "--set KEY=VALUE", stamp, action="append", default=[], dest="settings")
     base = (
         "the commit that a pull request is to be merged into: the questions of its gold set are asked too, where their "
         "id or text is another, so that `check --base` finds both answered"
     )
-    options.add_argument("--base", metavar="REF", help=base)
+    add_option(options, "--base REF", base)
     add_shared(options, "traffic_limit")
     return options
 

@@ -11,7 +11,7 @@ import msgspec
 
 from rankgate.baselines.records import Log, Record
 from rankgate.cli.baseline import ListedRecord, Verified
-from rankgate.cli.options import make_parser
+from rankgate.cli.options import add_option, make_parser
 from rankgate.criteria import Criteria
 from rankgate.criteria.parts import json_schema
 from rankgate.criteria.waivers import WaiverFile
@@ -88,7 +88,7 @@ def parser() -> argparse.ArgumentParser:
         "rankgate schema --of report > report.schema.json",
     )
     of = "of ship-waivers.yaml, of report.json, or of what a command prints by --format json"
-    options.add_argument("--of", choices=("waivers", *OUTPUTS), help=of)
+    add_option(options, "--of", of, choices=("waivers", *OUTPUTS))
     return options
 
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from rankgate.cli.compare import compared_with, comparison_table
 from rankgate.cli.inputs import criteria_if_any, plan_of
-from rankgate.cli.options import add_shared, make_parser
+from rankgate.cli.options import add_option, add_shared, make_parser
 from rankgate.cli.output import as_json, reading_bar, say
 from rankgate.criteria.inputs import gold_of
 from rankgate.criteria.runs import candidate_run
@@ -56,8 +56,8 @@ def parser() -> argparse.ArgumentParser:
     )
     add_shared(options, "gold", "run", "criteria", "metrics", "match")
     as_of = "also without the documents whose doc_version is later than the question's metadata.as_of"
-    options.add_argument("--as-of", action="store_true", help=as_of)
-    options.add_argument("--per-query", metavar="FILE", action="write", help="also write one JSON line a query")
+    add_option(options, "--as-of", as_of)
+    add_option(options, "--per-query FILE", "also write one JSON line a query", action="write")
     add_shared(options, "format")
     return options
 
