@@ -11,7 +11,7 @@ from tests.judge.hash_judge import KEY, HashJudge
 from rankgate.criteria.judge_block import JudgeBlock, Timeouts
 from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.identity import judge_of
-from rankgate.judge.judging import Progress, judge_answers, settle
+from rankgate.judge.judging import Ending, judge_answers, settle
 from rankgate.judge.model import Answer, Judge, Passage
 from rankgate.judge.plan import judged
 from rankgate.judge.runs import answer_of
@@ -65,7 +65,7 @@ def settled(server: HashJudge, **values: Any) -> Judge:
 
 def run(
     server: HashJudge, answers: Sequence[Answer], store: Store, judge: Judge | None = None, **values: Any
-) -> Progress:
+) -> Ending:
     """Judge answers with one worker, so that faults come in the order of the calls."""
     known: dict[str, Any] = {"endpoint": endpoint(server), "spending": Spending(), "workers": 1}
     wants = values.pop("wants", ALL)

@@ -340,9 +340,9 @@ def _line_of(question: Question, outcome: Outcome, stamp: Mapping[str, Any], fin
         digest = text_digest(question.text)
         return run_line(question.query_id, result, outcome.ms, stamp, digest, traffic=question.traffic)
     except ResultError as error:
-        return Problem(str(error), key=outcome.query_id)
+        return Problem(str(error), key=question.query_id)
     except Exception as error:  # noqa: BLE001 -- an object of the user's that cannot even be looked at
-        return failure(outcome.query_id, error)
+        return failure(question.query_id, error)
 
 
 def _first(line: Line, making: Making | None) -> bytes:

@@ -57,7 +57,6 @@ class Question(msgspec.Struct, frozen=True):
 class Returned(msgspec.Struct, frozen=True):
     """What a call returned, its generators run to their end, and how long that took."""
 
-    query_id: str
     result: Any
     ms: float
 
@@ -227,7 +226,7 @@ def _called(retrieve: Retrieve, question: Question) -> Returned | BaseException:
     finally:
         if os.getpid() != process:
             os._exit(1)  # a fork of the function's that came back: it must not record as well
-    return Returned(question.query_id, result, 1000 * (time.perf_counter() - start))
+    return Returned(result, 1000 * (time.perf_counter() - start))
 
 
 async def _awaited(retrieve: Retrieve, question: Question) -> Returned | BaseException:
@@ -244,4 +243,4 @@ async def _awaited(retrieve: Retrieve, question: Question) -> Returned | BaseExc
         if task is not None and task.cancelling():  # from outside, not by the function itself
             raise
         return error
-    return Returned(question.query_id, result, 1000 * (time.perf_counter() - start))
+    return Returned(result, 1000 * (time.perf_counter() - start))

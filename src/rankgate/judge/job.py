@@ -13,7 +13,7 @@ from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.errors import bad_input
 from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.identity import judges_of, known_judge
-from rankgate.judge.judging import Progress, judge_answers, settle
+from rankgate.judge.judging import judge_answers, settle
 from rankgate.judge.model import Answer, Judge, Keeper, Known, Record, Slot
 from rankgate.judge.plan import Plan, collect_repeats, plan_for, served_by
 from rankgate.judge.runs import answer_of
@@ -263,7 +263,7 @@ class _Work:
         return self._spendings[-1]
 
     def _ask(self, answers: Sequence[Answer], store: Keeper, spending: Spending, *, again: bool = False) -> None:
-        progress = judge_answers(
+        ending = judge_answers(
             answers,
             self.judge,
             self._job.wants,
@@ -273,13 +273,10 @@ class _Work:
             repeats=self._job.block.repeats,
             workers=self._workers,
             again=again,
-            watch=self._show_progress,
+            watch=lambda: self._watch(self.spent()),
         )
-        self.failed.update({kind: count for kind, count in progress.unjudged.items() if not kind.lasts})
-        self.stopped = progress.stopped
-
-    def _show_progress(self, _: Progress) -> None:
-        self._watch(self.spent())
+        self.failed.update({kind: count for kind, count in ending.unjudged.items() if not kind.lasts})
+        self.stopped = ending.stopped
 
 
 def moved_slots(job: Job, judge: Judge, known: Known) -> frozenset[Slot]:

@@ -40,43 +40,31 @@ _CUT_OFF = {"length", "max_tokens"}
 _REFUSED = {"content_filter", "refusal", "safety"}
 
 
-class Progress(NamedTuple):
-    """How far judging is: calls done of those that are known to be needed, what was spent, and what came of it.
+class Ending(NamedTuple):
+    """What came of judging: what is `unjudged`, by reason, and why it ended before all was asked."""
 
-    `verdicts` are counted by the model that the server named; what is `unjudged`, by reason. `stopped` is why judging
-    ended before all was asked.
-    """
-
-    done: int
-    total: int
-    calls: int
-    tokens: int
-    verdicts: Mapping[str, int]
     unjudged: Mapping[UnjudgedKind, int]
     stopped: Unjudged | None
 
 
 def settle(block: JudgeBlock, endpoint: Endpoint, spending: Spending) -> Judge | Unjudged:
-    """The judge of a block of which no verdict is known: with `structured: auto` the endpoint is tried."""
+    """The judge of a block of which no verdict is known, or why the endpoint cannot say.
+
+    With `structured: auto` it is asked for `{"ok": true}`, for the best form that it both takes and keeps to.
+    """
     if block.structured != "auto":
         return judge_of(block, block.structured)
-    mode = choose_mode(endpoint, block.model, block.parameters, spending)
-    return mode if isinstance(mode, Unjudged) else judge_of(block, mode)
-
-
-def choose_mode(endpoint: Endpoint, model: str, parameters: Mapping[str, Any], spending: Spending) -> Mode | Unjudged:
-    """The best form that an endpoint both takes and keeps to, by asking it for `{"ok": true}`; or why it cannot say."""
     messages = [{"role": "user", "content": 'Answer with this JSON object and nothing else: {"ok": true}'}]
     refused = Unjudged(UnjudgedKind.NO_JSON)
     for mode in MODES:
-        body = {**parameters, "model": model, "messages": messages, **_form(mode, "probe", _Probe)}
+        body = {**block.parameters, "model": block.model, "messages": messages, **_form(mode, "probe", _Probe)}
         outcome = endpoint.post(body, _Completion, spending, 50)
         if isinstance(outcome, Unjudged):
             if outcome.kind is not UnjudgedKind.HTTP_STATUS or outcome.number not in _NOT_TAKEN:
                 return outcome
             refused = outcome
         elif mode == "prompt" or not isinstance(parsed(outcome.content, _Probe), Unjudged):
-            return mode
+            return judge_of(block, mode)
     return refused
 
 
@@ -91,8 +79,8 @@ def judge_answers(
     repeats: int = 1,
     workers: int = WORKERS,
     again: bool = False,
-    watch: Callable[[Progress], None] = lambda _: None,
-) -> Progress:
+    watch: Callable[[], None] = lambda: None,
+) -> Ending:
     """Ask what is not known yet, each question `repeats` times, and keep each verdict before the next of its thread.
 
     The store also takes what the model itself failed at, which is asked once more only with `again`. `watch` is called
@@ -111,23 +99,20 @@ def judge_answers(
         if session.take(record):
             endpoint.stopped.set()
 
-    progress = session.progress(0, spending)
     while session.stopped is None and (calls := next_round(answers, judge, wants, session, repeats)):
-        total = progress.done + len(calls)
         threads = _Threads(work, calls)
         try:
             threads.start(workers)
             for _ in calls:
                 threads.wait_for_one()
-                progress = session.progress(total, spending)
-                watch(progress)
+                watch()
         except BaseException:
             endpoint.stopped.set()
             threads.end(_GRACE)
             endpoint.hang_up()
             threads.end(_GRACE / 2)
             raise
-    return progress
+    return Ending(session.unjudged, session.stopped)
 
 
 class _Session:
@@ -135,9 +120,8 @@ class _Session:
 
     def __init__(self, store: Keeper, *, again: bool) -> None:
         self.stopped: Unjudged | None = None
+        self.unjudged = Counter[UnjudgedKind]()
         self._records: dict[Slot, Record] = {}
-        self._verdicts: Counter[str] = Counter()
-        self._unjudged: Counter[UnjudgedKind] = Counter()
         self._store = store
         self._again = again
         self._failures = 0
@@ -161,16 +145,8 @@ class _Session:
                 self.stopped = self.stopped or missing
             self._records[record.slot] = record
             if missing:
-                self._unjudged[missing.kind] += 1
-            else:
-                self._verdicts[record.model] += 1
+                self.unjudged[missing.kind] += 1
             return self.stopped
-
-    def progress(self, total: int, spending: Spending) -> Progress:
-        """What came so far."""
-        with self._lock:
-            came = (self._verdicts.copy(), self._unjudged.copy(), self.stopped)
-            return Progress(len(self._records), total, spending.calls, spending.tokens, *came)
 
 
 class _Threads:

@@ -175,11 +175,6 @@ def add_labels(path: str, labels: Iterable[Label]) -> None:
         raise bad_input(f"cannot be written: {error.strerror}", file=path) from error
 
 
-def passages_for(item: Item, n: int) -> tuple[str, ...]:
-    """What is read before the label: a criterion is about the answer alone."""
-    return item.passages if item.labelled(n) is Labelled.CLAIM else ()
-
-
 def label_sheet(items: Collection[Item]) -> str:
     """A row a label to give: first all on answers as a whole, then on claims and criteria.
 
@@ -187,7 +182,8 @@ def label_sheet(items: Collection[Item]) -> str:
     """
     rows: list[list[str | int | None]] = []
     for (key, n), (item, claim) in _places(items).items():
-        passages = "\n\n".join(f"[{number}] {text}" for number, text in enumerate(passages_for(item, n), start=1))
+        relevant = item.passages if item.labelled(n) is Labelled.CLAIM else ()  # a criterion is about the answer alone
+        passages = "\n\n".join(f"[{number}] {text}" for number, text in enumerate(relevant, start=1))
         texts = (_cut(text) for text in (item.question, item.answer, passages, claim))
         rows.append([item.query_id, n, *texts, None, key])
     kinds = [Labelled.ANSWER, Labelled.CLAIM, *([Labelled.RUBRIC] if any(item.rubrics for item in items) else [])]

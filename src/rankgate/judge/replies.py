@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from rankgate.judge.model import Addressed, Inputs, Split, Task
+from rankgate.judge.model import MAX_GRADE, Addressed, Inputs, Split, Task
 from rankgate.model.answers import Entailment, UnjudgedKind
 from rankgate.model.verdicts import Support, Supports, Unjudged
 from rankgate.readers.json_text import JsonError, strict_json
@@ -45,7 +45,6 @@ _FOLDED = {  # by Unicode's category: no format and control characters nor white
 }
 MAX_CLAIMS = 200
 MAX_CHARACTERS = 2_000  # of a claim
-MAX_GRADE = 3
 
 
 R = TypeVar("R", bound="Reply")

@@ -74,28 +74,6 @@ def judge_with_verdicts(block: JudgeBlock, *known: Iterable[Slot]) -> Judge:
     return known_judge(block, *known) or next(iter(judges_of(block)))
 
 
-def with_verdicts(
-    rankings: Iterable[Ranking],
-    gold: Gold,
-    judge: Judge,
-    known: Known,
-    wants: frozenset[VerdictKind],
-    block: JudgeBlock,
-) -> Iterator[Ranking]:
-    """The rankings, each with what the judge said of its answer, one set a repeat; nothing is asked."""
-    for ranking in rankings:
-        sample = gold.samples.get(ranking.query_id)
-        details = ranking.details or Details()
-        if sample is None:
-            yield ranking
-            continue
-        answer = answer_of(sample, ranking, block.depth)
-        # Not even an empty answer: its claims are missing, and not none.
-        more = {"key": item_of(answer).key} if details.generated else {"claims": NO_VERDICT, "support": NO_VERDICT}
-        verdicts = tuple(replace(judged(answer, judge, wants, known, n), **more) for n in range(block.repeats))
-        yield replace(ranking, details=replace(details, verdicts=verdicts, records=None))
-
-
 def with_records(
     rankings: Iterable[Ranking],
     gold: Gold,
@@ -174,12 +152,27 @@ class RunVerdicts(msgspec.Struct, frozen=True, kw_only=True):
         """The run, read with `NEEDS`, each ranking with the verdicts on its answer."""
         return replace(
             run,
-            rankings=with_verdicts(run.rankings, self.gold, self.judge, self.known, self.wants, self.block),
+            rankings=self._judged(run.rankings),
             quick=None,
             provenance={**run.provenance, "judge": f"{self.judge.short} ({self.judge.model})"},
             judge=self.mark,
             judges=self.judges,
         )
+
+    def _judged(self, rankings: Iterable[Ranking]) -> Iterator[Ranking]:
+        """The rankings, each with what the judge said of its answer, one set a repeat; nothing is asked."""
+        for ranking in rankings:
+            sample = self.gold.samples.get(ranking.query_id)
+            if sample is None:
+                yield ranking
+                continue
+            details = ranking.details or Details()
+            answer = answer_of(sample, ranking, self.block.depth)
+            # Not even an empty answer: its claims are missing, and not none.
+            more = {"key": item_of(answer).key} if details.generated else {"claims": NO_VERDICT, "support": NO_VERDICT}
+            repeats = (judged(answer, self.judge, self.wants, self.known, n) for n in range(self.block.repeats))
+            verdicts = tuple(replace(each, **more) for each in repeats)
+            yield replace(ranking, details=replace(details, verdicts=verdicts, records=None))
 
 
 def known_verdicts(inputs: Inputs, criteria: Criteria, accepted: RunSource) -> tuple[dict[Slot, Record], ...]:
