@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
-from rankgate.gates.decision_rule import Finding, Ruled, Rulings, in_doubt, rule_on_floor
+from rankgate.gates.decision_rule import Ruled, Rulings, in_doubt, on_floor
 from rankgate.gates.measurement import Measurement, measure
 from rankgate.metrics.estimates import Estimate, estimate
 from rankgate.metrics.gaps import FEW, at_worst, too_many
@@ -26,7 +25,6 @@ from rankgate.model.gate_result import (
 from rankgate.model.values import TOLERANCE, WARNING_LEVEL, EvidenceState, Reason, ReasonKind, Ruling, RunField, Verdict
 
 if TYPE_CHECKING:
-    from rankgate.criteria import Gate
     from rankgate.metrics.comparison import Comparison
 
 
@@ -97,18 +95,18 @@ def rule(measurement: Measurement, *, may_block: bool) -> Rulings:
         rulings = rule_drop(measurement, may_block=may_block)
     counted = measurement.counted or measurement.value
     if not lacking and counted is not None and gate.threshold is not None:
-        rulings = replace(rulings, limits=[*rulings.limits, _floor(measurement, counted, gate.threshold)])
+        rulings = replace(rulings, limits=[*rulings.limits, _floor(measurement, counted)])
     doubts = _doubts(measurement) if measurement.value else []
     return replace(rulings, warnings=[*rulings.warnings, *doubts])
 
 
-def _floor(measurement: Measurement, counted: Estimate, threshold: float) -> Ruled:
+def _floor(measurement: Measurement, counted: Estimate) -> Ruled:
     """The ruling on the value; in doubt where it holds, but not with the worst for what is missing.
 
     What a judge left open is filled in.
     """
-    gate, candidate = measurement.gate, measurement.candidate
-    finding = _on_floor(gate, counted, threshold)
+    gate, metric, candidate = measurement.gate, measurement.gate.metric, measurement.candidate
+    finding = on_floor(gate, counted)
     reason = Reason(ReasonKind.THRESHOLD, ruling=finding.ruling, state=finding.state)
     missing = set(measurement.gaps.missing)
     if not missing:
@@ -116,17 +114,11 @@ def _floor(measurement: Measurement, counted: Estimate, threshold: float) -> Rul
     if measurement.by_judge:
         from rankgate.gates.left_open import floor_left_open  # noqa: PLC0415 -- paid only where answers are judged
 
-        return floor_left_open(measurement, finding, partial(_on_floor, gate, threshold=threshold))
-    metric = gate.metric
-    values = candidate.uncut_values(metric.name)
-    column = at_worst(metric, (values, measurement.baseline_values), missing)
+        return floor_left_open(measurement, finding)
+    column = at_worst(metric, (candidate.uncut_values(metric.name), measurement.baseline_values), missing)
     worst = estimate(column, metric, candidate.clusters, confidence=gate.confidence) or counted
     counting = replace(reason, count=len(measurement.gaps.missing), at_worst=worst.value)
-    return in_doubt(Ruled(finding, counting), _on_floor(gate, worst, threshold).ruling, gate)
-
-
-def _on_floor(gate: Gate, value: Estimate, threshold: float) -> Finding:
-    return rule_on_floor(gate.evidence, value.value, value.ci, threshold, gate.metric.direction)
+    return in_doubt(Ruled(finding, counting), on_floor(gate, worst).ruling, gate)
 
 
 def _lacking(measurement: Measurement) -> list[Reason]:

@@ -16,6 +16,8 @@ from rankgate.model.values import CONFIDENCE, TOLERANCE, Direction, Evidence, Ev
 
 if TYPE_CHECKING:
     from rankgate.criteria import Gate
+    from rankgate.metrics.comparison import Comparison
+    from rankgate.metrics.estimates import Estimate
 
 
 class Finding(NamedTuple):
@@ -43,6 +45,18 @@ class Rulings(msgspec.Struct, frozen=True, kw_only=True):
     def reasons(self, ruling: Ruling) -> list[Reason]:
         """Those of the limits of which this became."""
         return [limit.reason for limit in self.limits if limit.finding.ruling is ruling]
+
+
+def on_floor(gate: Gate, value: Estimate) -> Finding:
+    """The ruling on a value of a gate that has a floor."""
+    return rule_on_floor(gate.evidence, value.value, value.ci, gate.threshold or 0.0, gate.metric.direction)
+
+
+def on_drop(gate: Gate, change: Comparison) -> Finding:
+    """The ruling on a change of a gate that limits drops."""
+    limit = gate.regression_max or 0.0
+    direction = gate.metric.direction
+    return rule_on_drop(gate.evidence, change.delta, change.ci, limit, direction, change.exact, gate.confidence)
 
 
 def rule_on_floor(

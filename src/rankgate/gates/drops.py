@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from rankgate.gates.decision_rule import Finding, Ruled, Rulings, in_doubt, rule_on_drop
+from rankgate.gates.decision_rule import Ruled, Rulings, in_doubt, on_drop
 from rankgate.gates.measurement import Measurement
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import Comparison, paired
@@ -18,32 +16,24 @@ from rankgate.model.scores import Scores
 from rankgate.model.values import Reason, ReasonKind, Ruling, RunField
 from rankgate.model.verdicts import served_text
 
-if TYPE_CHECKING:
-    from rankgate.criteria import Gate
-
 Column = Sequence[float | None]
+
+# Why there are no pairs, where there could be some.
+_LOST = (ReasonKind.NO_VERDICT, ReasonKind.NOT_IN_BASELINE)
 
 
 def rule_drop(measurement: Measurement, *, may_block: bool) -> Rulings:
     """The ruling on the pairs; a run whose pairs were lost, or judged by another judge, has no verdict."""
-    metric, baseline = measurement.gate.metric, measurement.baseline
+    gate, by_judge = measurement.gate, measurement.by_judge
     why_not = _uncompared(measurement)
-    if measurement.change is not None and not why_not:
-        limited = measurement.gate.regression_max is not None  # else that of its segments or single questions
+    if measurement.change is not None and why_not is None:
+        limited = gate.regression_max is not None  # else that of its segments or single questions
         return Rulings(limits=[_drop(measurement, measurement.change)] if limited else [])
-    may_end = may_block or not measurement.by_judge
-    lost_pairs = (
-        baseline is not None
-        and measurement.change is None
-        and metric.name not in baseline.foreign
-        and not baseline.unstated.keys() & metric.needs
-        and metric.worst is not None
-        and may_end
-    )
-    other_judge = any(reason.kind is ReasonKind.OTHER_JUDGE for reason in why_not)
-    if lost_pairs or (other_judge and measurement.by_judge and may_block):
-        return Rulings(unjudged=why_not)
-    return Rulings(warnings=why_not)
+    kind = why_not.kind if why_not else None
+    lost_pairs = kind in _LOST and gate.metric.worst is not None and (may_block or not by_judge)
+    other_judge = kind is ReasonKind.OTHER_JUDGE and by_judge and may_block
+    reasons = [why_not] if why_not else []
+    return Rulings(unjudged=reasons) if lost_pairs or other_judge else Rulings(warnings=reasons)
 
 
 def _drop(measurement: Measurement, change: Comparison) -> Ruled:
@@ -70,34 +60,28 @@ def _drop(measurement: Measurement, change: Comparison) -> Ruled:
 def _on_pairs(measurement: Measurement, values: Column, change: Comparison) -> Ruled:
     """The ruling on the pairs of a run's values with the baseline's, with what a judge left open filled in."""
     gate, gaps = measurement.gate, measurement.gaps
-    finding = _on_drop(gate, change)
+    finding = on_drop(gate, change)
     if not measurement.by_judge or not (gaps.missing or gaps.missing_before):
         return Ruled(finding, Reason(ReasonKind.REGRESSION, ruling=finding.ruling, state=finding.state))
     from rankgate.gates.left_open import drop_left_open  # noqa: PLC0415 -- paid only where answers are judged
 
-    return drop_left_open(measurement, values, change, finding, partial(_on_drop, gate))
+    return drop_left_open(measurement, values, change, finding)
 
 
-def _on_drop(gate: Gate, change: Comparison) -> Finding:
-    limit = gate.regression_max or 0.0
-    direction = gate.metric.direction
-    return rule_on_drop(gate.evidence, change.delta, change.ci, limit, direction, change.exact, gate.confidence)
-
-
-def _uncompared(measurement: Measurement) -> list[Reason]:
+def _uncompared(measurement: Measurement) -> Reason | None:
     """Why a drop is not ruled on, if it is not."""
     metric, baseline, change = measurement.gate.metric, measurement.baseline, measurement.change
     if baseline is None:
-        return [Reason(ReasonKind.NO_BASELINE)]
+        return Reason(ReasonKind.NO_BASELINE)
     if metric.name in baseline.foreign:
-        return [Reason(ReasonKind.FOREIGN_BASELINE)]
+        return Reason(ReasonKind.FOREIGN_BASELINE)
     if change is None:
-        return [_without_pairs(metric, baseline, measurement.gaps)]
+        return _without_pairs(metric, baseline, measurement.gaps)
     if measurement.not_comparable:
         rows = measurement.gaps.other_judge
         names = tuple(_giver(metric, scores, rows) for scores in (measurement.candidate, baseline))
-        return [Reason(ReasonKind.OTHER_JUDGE, count=len(rows), among=change.n_pairs, names=names)]
-    return []
+        return Reason(ReasonKind.OTHER_JUDGE, count=len(rows), among=change.n_pairs, names=names)
+    return None
 
 
 def _without_pairs(metric: Metric, baseline: Scores, gaps: Gaps) -> Reason:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from rankgate.gates.decision_rule import Finding, Ruled, Rulings
+from rankgate.gates.decision_rule import Finding, Ruled, Rulings, on_drop, on_floor
 from rankgate.gates.measurement import Measurement
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import Comparison, paired
-from rankgate.metrics.estimates import Estimate, estimate
+from rankgate.metrics.estimates import estimate
 from rankgate.metrics.gaps import Gaps, filled, too_many
 from rankgate.model.scores import Scores
 from rankgate.model.values import EvidenceState, Reason, ReasonKind, Ruling, RunField
@@ -40,8 +40,8 @@ def rule_lacking(measurement: Measurement, lacking: list[Reason], *, may_block: 
     return Rulings(warnings=lacking) if allowed or not may_block else Rulings(unjudged=lacking)
 
 
-def floor_left_open(measurement: Measurement, finding: Finding, ruling_on: Callable[[Estimate], Finding]) -> Ruled:
-    """The ruling on the value; `finding` is that on the answers that are judged, `ruling_on` rules on another value."""
+def floor_left_open(measurement: Measurement, finding: Finding) -> Ruled:
+    """The ruling on the value; `finding` is that on the answers that are judged."""
     gate, candidate = measurement.gate, measurement.candidate
     missing = set(measurement.gaps.missing)
     values = candidate.uncut_values(gate.metric.name)
@@ -51,7 +51,7 @@ def floor_left_open(measurement: Measurement, finding: Finding, ruling_on: Calla
         end = estimate(column, gate.metric, confidence=gate.confidence, clusters=candidate.clusters)
         if end is not None:
             value = measurement.units.value(gate, candidate, column, end).counted
-            rows.append([_Completed(ruling_on(value), value.value)])
+            rows.append([_Completed(on_floor(gate, value), value.value)])
     return _completed(ReasonKind.THRESHOLD, finding, rows, measurement.gaps)
 
 
@@ -60,7 +60,6 @@ def drop_left_open(
     values: Sequence[float | None],
     change: Comparison,
     finding: Finding,
-    ruling_on: Callable[[Comparison], Finding],
 ) -> Ruled:
     """The ruling on the pairs of a run's `values`; `finding` is that on their `change` where both are judged."""
     metric, gaps = measurement.gate.metric, measurement.gaps
@@ -78,7 +77,7 @@ def drop_left_open(
         for baseline_column in baseline_columns:
             pairs = paired(metric, column, baseline_column, clusters=measurement.candidate.clusters)
             compared = measurement.compared(pairs) if pairs else change
-            row.append(_Completed(ruling_on(compared), compared.delta))
+            row.append(_Completed(on_drop(measurement.gate, compared), compared.delta))
         rows.append(row)
     return _completed(ReasonKind.REGRESSION, finding, rows, gaps)
 

@@ -5,9 +5,8 @@ Pure: takes what was read and what was judged, returns values; `renderers/warnin
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from rankgate.criteria import Criteria, Gate, SegmentRule
@@ -177,21 +176,14 @@ def judged_facts(
             continue
         units = judges[metric.name].units
         facts.append(JudgedLabels(gate, (result and result.judge) or units.trust.judge()))
-        samples = [*filter(None, counting(metric, [*gold.samples.values()], criteria.default_k))]
-        seen = _judged_sights(gate, result, samples, units.slope)
-        if seen:
-            facts.append(JudgedSight(gate, tuple(seen)))
+        seen = result.evidence.detectable if result else None
+        sights = [seen]
+        if seen is None or seen.assumed:  # by the least and the largest spread that real systems have
+            samples = [*filter(None, counting(gate.metric, gold.samples.values(), criteria.default_k))]
+            sights = [planned(gate, samples, assumed=spread, slope=units.slope) for spread in SPREADS]
+        if any(sights):
+            facts.append(JudgedSight(gate, tuple(filter(None, sights))))
     return [*facts, *_unseen_answers(criteria, judges)] if judges else facts
-
-
-def _judged_sights(gate: Gate, result: GateResult | None, samples: Sequence[Sample], slope: float) -> list[Detectable]:
-    """What the gate sees as measured, else by the least and the largest spread that real systems have."""
-    measured = result.evidence.detectable if result else None
-    if measured and not measured.assumed:
-        return [measured]
-    clusters = [sample.cluster or (sample.query_id,) for sample in samples]
-    see = partial(detectable, gate, clusters, queries=len(samples), slope=slope)
-    return [seen for spread in SPREADS if (seen := see(assumed=spread))]
 
 
 def _unseen_answers(criteria: Criteria, judges: Mapping[str, Judge]) -> list[UnseenAnswers]:
@@ -217,7 +209,7 @@ def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
     lost: list[LostUnseen] = []
     facts: list[SightFact] = []
     for gate in criteria.gates:
-        counts = counting(gate.metric, [*gold.samples.values()], criteria.default_k)
+        counts = counting(gate.metric, gold.samples.values(), criteria.default_k)
         counted = [*filter(None, counts)]
         judged = isinstance(gate.metric, JudgedMetric)  # of which `judged_facts` speaks
         blind = None if judged else _blind(gate, measured.get((gate.name, None)), counted)
@@ -266,7 +258,7 @@ def sight_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
     for gate in criteria.gates:
         if isinstance(gate.metric, JudgedMetric):  # of which `judged_facts` speaks
             continue
-        samples = [*filter(None, counting(gate.metric, [*gold.samples.values()], criteria.default_k))]
+        samples = [*filter(None, counting(gate.metric, gold.samples.values(), criteria.default_k))]
         result = measured.get(gate.name)
         seen = result.evidence.detectable if result else planned(gate, samples)
         if seen and _blind(gate, result, samples) is None:
@@ -286,7 +278,7 @@ def small_parts(criteria: Criteria, gold: Gold) -> SmallParts | None:
     """How many segments are too small to prove a loss that their limit names; None where none is."""
     seen: list[Detectable] = []
     for gate in criteria.gates:
-        counts = counting(gate.metric, [*gold.samples.values()], criteria.default_k)
+        counts = counting(gate.metric, gold.samples.values(), criteria.default_k)
         for rule in gate.segments:
             parts = _parts(gold, rule, counts)
             judged = _part_gates(gate, rule, parts).items()
@@ -324,7 +316,7 @@ def proof_facts(criteria: Criteria, gold: Gold) -> list[SightFact]:
     clustered = any(sample.cluster is not None for sample in samples)
     for gate in criteria.gates:
         every = gate.metric.worst is None  # what the run alone states, any query may have
-        counts = counting(gate.metric, samples, criteria.default_k)
+        counts = counting(gate.metric, gold.samples.values(), criteria.default_k)
         scored = {row for row, each in enumerate(counts) if every or each}
         q = gate.metric.at_quantile
         if q is not None and None in quantile_interval([0.0] * len(scored), q, confidence=gate.confidence):
@@ -376,14 +368,16 @@ def _blind(gate: Gate, result: GateResult | None, samples: Sequence[Sample]) -> 
     return Sight(gate, seen) if seen and is_blind(gate, seen) else None
 
 
-def planned(gate: Gate, samples: Sequence[Sample]) -> Detectable | None:
-    """What the gate could see over these queries, before any run, by a planning spread."""
+def planned(
+    gate: Gate, samples: Sequence[Sample], *, assumed: float | None = None, slope: float = 1.0
+) -> Detectable | None:
+    """What the gate could see over these queries, before any run, by the usual spread, or an assumed one."""
     clusters = [sample.cluster or (sample.query_id,) for sample in samples]  # a query without one is its own
     relevant = sum(len(sample.relevant()) for sample in samples) / max(len(samples), 1)
-    return detectable(gate, clusters, queries=len(samples), relevant=relevant)
+    return detectable(gate, clusters, queries=len(samples), relevant=relevant, assumed=assumed, slope=slope)
 
 
-def counting(metric: Metric, samples: Sequence[Sample], default_k: int) -> list[Sample | None]:
+def counting(metric: Metric, samples: Collection[Sample], default_k: int) -> list[Sample | None]:
     """The queries that count for the metric whatever is found, None for others; all where only an answer tells."""
     blank = (match(each, Ranking(each.query_id, []), default_k=default_k, needs=metric.needs) for each in samples)
     counts = [each if metric.absent(empty) is not None else None for each, empty in zip(samples, blank, strict=True)]
