@@ -13,7 +13,7 @@ from tests.gates.test_decide import gate
 
 from rankgate.criteria import Gate
 from rankgate.errors import RankgateError
-from rankgate.gates.segments import refuse_unknown_must_pass, with_hard_checks
+from rankgate.gates.segments import refuse_unknown, with_hard_checks
 from rankgate.metrics.names import parse_metric
 from rankgate.model.gate_result import GateResult
 from rankgate.model.reasons import sentences
@@ -177,7 +177,7 @@ def test_what_must_pass_must_be_there() -> None:
         line=2,
     )
     with pytest.raises(RankgateError) as caught:
-        refuse_unknown_must_pass([gate], GOLD, "ship-criteria.yaml")
+        refuse_unknown([gate], GOLD, "ship-criteria.yaml")
     assert str(caught.value) == (
         "ship-criteria.yaml:2: gate the gate: must_pass: 'topic:lw' is neither a query nor a tag of gold.yaml; "
         "did you mean 'topic:law'?"

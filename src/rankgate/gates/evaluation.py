@@ -14,7 +14,7 @@ from rankgate.criteria.inputs import Inputs
 from rankgate.criteria.rereading import lists_of
 from rankgate.criteria.runs import runs_of
 from rankgate.diagnosis.gold_set import refuse_unfit, with_foreign
-from rankgate.errors import Problem, RankgateError, bad_input
+from rankgate.errors import bad_input
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ReadProgress, ScoredRun, scored
 from rankgate.model.scores import KeptQueries, Scores
@@ -169,20 +169,8 @@ def refuse_lacking(criteria: Criteria, questions: int, covered: int | None) -> N
 
 
 def refuse_misfits(criteria: Criteria, gold: Gold) -> None:
-    """Criteria may only name queries, tags and segments that the gold has.
+    """Criteria may only name queries, tags and segments that the gold has; a RankgateError has all that it lacks."""
+    if any(gate.segments or gate.must_pass for gate in criteria.gates):
+        from rankgate.gates.segments import refuse_unknown  # noqa: PLC0415 -- as above
 
-    Raises:
-        RankgateError: everything that they name and the gold lacks.
-    """
-    if not any(gate.segments or gate.must_pass for gate in criteria.gates):
-        return
-    from rankgate.gates.segments import refuse_unknown, refuse_unknown_must_pass  # noqa: PLC0415 -- as above
-
-    problems: list[Problem] = []
-    for refuse in (refuse_unknown, refuse_unknown_must_pass):
-        try:
-            refuse(criteria.gates, gold, criteria.name)
-        except RankgateError as error:
-            problems += error.problems
-    if problems:
-        raise RankgateError(problems)
+        refuse_unknown(criteria.gates, gold, criteria.name)

@@ -252,32 +252,20 @@ def must_pass_rows(gate: Gate, gold: Gold) -> set[int]:
     }
 
 
-def refuse_unknown_must_pass(gates: Sequence[Gate], gold: Gold, name: str) -> None:
-    """Refuse what `must_pass` of a gate names and the gold set lacks.
-
-    Raises:
-        RankgateError: every entry that is neither a query nor a tag of the gold.
-    """
-    tags = {tag for sample in gold.samples.values() for tag in sample.tags}
-    known = {*gold.samples, *tags}
-    problems: list[Problem] = []
-    for gate in gates:
-        for entry in gate.must_pass:
-            if entry not in known:
-                text = f"{shown(entry)} is neither a query nor a tag of {gold.name}{did_you_mean(entry, known)}"
-                problems.append(Problem(text, name, gate.line, f"gate {gate.name}: must_pass"))
-    if problems:
-        raise RankgateError(problems)
-
-
 def refuse_unknown(gates: Sequence[Gate], gold: Gold, name: str) -> None:
-    """Refuse every rule that does not fit the gold: its keys and values exist, and its segments can be large enough."""
+    """Refuse every rule that does not fit the gold: what it names exists, and its segments can be large enough."""
     problems = [
         Problem(message, name, gate.line, f"gate {gate.name}: segments.{key}")
         for gate in gates
         for rule in gate.segments
         for key, message in _misfits(rule, gold)
     ]
+    known = {*gold.samples, *(tag for sample in gold.samples.values() for tag in sample.tags)}
+    for gate in gates:
+        for entry in gate.must_pass:
+            if entry not in known:
+                text = f"{shown(entry)} is neither a query nor a tag of {gold.name}{did_you_mean(entry, known)}"
+                problems.append(Problem(text, name, gate.line, f"gate {gate.name}: must_pass"))
     if problems:
         raise RankgateError(problems)
 
