@@ -29,7 +29,7 @@ from rankgate.model.answers import (
 from rankgate.model.report import Provenance, Published, Report
 from rankgate.model.report_text import decode_report
 from rankgate.model.values import Verdict
-from rankgate.renderers.check_run import check_run_output
+from rankgate.renderers.github import check_run_output
 
 WORD = "Zanzibar"
 OUTPUTS = ("report.json", "comment.md", "report.html", "junit.xml", "rankgate.badge.json")

@@ -19,9 +19,8 @@ from rankgate.model.values import Verdict
 from rankgate.model.wording import VERDICT_WORDS
 from rankgate.renderers.badge import render_badge
 from rankgate.renderers.blocks import plain_text
-from rankgate.renderers.check_run import check_run_output
 from rankgate.renderers.escape import plain
-from rankgate.renderers.findings import render_github
+from rankgate.renderers.github import check_run_output, render_github
 from rankgate.renderers.junit import render_junit
 from rankgate.renderers.markdown import render_comment
 from rankgate.renderers.pages.report import render_report

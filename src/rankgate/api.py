@@ -31,7 +31,7 @@ from rankgate.readers.dates import iso_day
 from rankgate.readers.formats import named_file
 from rankgate.readers.results import listed
 from rankgate.renderers.phrases import queries_line
-from rankgate.renderers.view.rows import HEADINGS, all_rows, cells_of
+from rankgate.renderers.view.numbers import HEADINGS, all_rows, cells_of
 
 MAX_PROBLEMS = 3  # of a representation
 

@@ -13,7 +13,7 @@ from tests.renderers.dashboards.memories import CRITERIA, GOLD, made
 from rankgate.baselines.directory import directory_store
 from rankgate.baselines.stores import remote_memory
 from rankgate.cli import main
-from rankgate.renderers.dashboards import collect
+from rankgate.renderers.dashboards import build
 
 DATE = ("--date", "2026-02-01")
 
@@ -71,7 +71,7 @@ def test_it_says_where_the_pages_are(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_one_run_is_no_runs(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collect, "MAX_RUNS", 1)
+    monkeypatch.setattr(build, "MAX_RUNS", 1)
     written()
     assert capsys.readouterr().out == "wrote site/index.html: 1 gate set, 1 run\n"
 
@@ -186,7 +186,7 @@ def test_what_cannot_be_scored_is_said() -> None:
 
 
 def test_only_the_newest_are_listed_and_the_others_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collect, "MAX_RUNS", 1)
+    monkeypatch.setattr(build, "MAX_RUNS", 1)
     page = text(written()["ship-criteria.html"])
     assert "Not listed: 3 older runs of 2025-12-20 to 2026-01-20 (1 FAIL, 2 PASS)." in page
 

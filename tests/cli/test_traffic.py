@@ -16,7 +16,7 @@ from rankgate.cli import main
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report
 from rankgate.model.values import Verdict
-from rankgate.renderers.check_run import check_run_output
+from rankgate.renderers.github import check_run_output
 
 WORD = "Zanzibar"
 OUTPUTS = ("report.json", "comment.md", "report.html", "junit.xml")

@@ -11,7 +11,7 @@ from tests.forges.scripted import patient
 from rankgate.forges.checks import CHECK, Check, Record, base_key, begin, check_name, complete
 from rankgate.forges.client import ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN
-from rankgate.renderers.check_run import Annotation, CheckRunOutput
+from rankgate.renderers.github import Annotation, CheckRunOutput
 
 CHECK_RUNS = r"/check-runs$"
 

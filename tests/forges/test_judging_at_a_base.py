@@ -23,7 +23,7 @@ from rankgate.forges.runner import Pull
 from rankgate.model.gate_result import GateResult
 from rankgate.model.report import Report
 from rankgate.model.values import ReasonKind
-from rankgate.renderers.check_run import conclusion_of
+from rankgate.renderers.github import conclusion_of
 
 COUNT = 6
 TEXT = """\

@@ -26,8 +26,8 @@ from rankgate.renderers.badge import render_badge
 from rankgate.renderers.escape import Text
 from rankgate.renderers.junit import render_junit
 from rankgate.renderers.terminal import render_terminal
+from rankgate.renderers.view.numbers import row_of
 from rankgate.renderers.view.reasons import if_meant
-from rankgate.renderers.view.rows import row_of
 
 PASS, WARN, FAIL = Verdict.PASS, Verdict.WARN, Verdict.FAIL
 QUESTIONS = 30

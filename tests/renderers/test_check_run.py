@@ -14,8 +14,8 @@ from rankgate.gates.conclude import with_conclusion
 from rankgate.model.gate_result import GateResult
 from rankgate.model.report import Report
 from rankgate.model.values import Direction, Reason, ReasonKind, Ruling, Unit, Verdict
-from rankgate.renderers.check_run import LONGEST_MESSAGE, LONGEST_TITLE, Annotation, check_run_output, conclusion_of
 from rankgate.renderers.escape import one_line
+from rankgate.renderers.github import LONGEST_MESSAGE, LONGEST_TITLE, Annotation, check_run_output, conclusion_of
 from rankgate.renderers.markdown import SUMMARY_BYTES, render_markdown
 
 DROP = changed(RECALL, reasons=[Reason(ReasonKind.REGRESSION, ruling=Ruling.VIOLATED)])

@@ -16,8 +16,7 @@ from tests.renderers.windows import window
 from rankgate.metrics.names import parse_metrics
 from rankgate.model.values import Verdict
 from rankgate.readers.dates import days_after
-from rankgate.renderers.dashboards.build import Remembered, Shown, gate_set
-from rankgate.renderers.dashboards.collect import page_names
+from rankgate.renderers.dashboards.build import Remembered, Shown, gate_set, page_names
 from rankgate.renderers.dashboards.values import Dashboard, GateSet, Questions
 from rankgate.renderers.pages.dashboard import site_of
 

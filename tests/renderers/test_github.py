@@ -17,7 +17,7 @@ from rankgate.model.reasons import sentences
 from rankgate.model.report import Provenance, Report
 from rankgate.model.report_text import decode_report
 from rankgate.model.values import Ruling, Unit, Verdict
-from rankgate.renderers.findings import path_in_repository, render_github
+from rankgate.renderers.github import path_in_repository, render_github
 
 GATE = changed(
     RECALL,

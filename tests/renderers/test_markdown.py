@@ -38,10 +38,9 @@ from rankgate.renderers.markdown import (
 from rankgate.renderers.phrases import Note
 from rankgate.renderers.view import View, view_of
 from rankgate.renderers.view.answers import LostAnswer
+from rankgate.renderers.view.numbers import History, Part, Parts, PartValue, Row, Rows
 from rankgate.renderers.view.origins import Origin
-from rankgate.renderers.view.parts import History, Part, Parts, PartValue
 from rankgate.renderers.view.questions import Document, Lost
-from rankgate.renderers.view.rows import Row, Rows
 
 DOCS = Path(__file__).parents[2] / "docs" / "templates.md"
 

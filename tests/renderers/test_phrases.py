@@ -12,7 +12,7 @@ from rankgate.model.gate_result import GateResult
 from rankgate.model.report import Provenance, Queries, Report, SegmentValue
 from rankgate.model.values import Direction, EvidenceState, Interval, Unit, Verdict
 from rankgate.renderers import phrases
-from rankgate.renderers.segment_lines import segments_line
+from rankgate.renderers.view.decided import segments_line
 from rankgate.renderers.view.questions import rank_move
 
 GATE = changed(

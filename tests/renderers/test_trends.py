@@ -14,9 +14,8 @@ from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.model.values import Verdict
 from rankgate.renderers.dashboards.build import Remembered, Shown, gate_set
 from rankgate.renderers.dashboards.values import Dashboard, GateSet, Known, Step, place_of
-from rankgate.renderers.pages.charts import BEFORE, Line, Pane
+from rankgate.renderers.pages.charts import BEFORE, WIDE, Line, Pane, chart_of, described, looks_of
 from rankgate.renderers.pages.dashboard import change, events_of, notable, outlook, site_of
-from rankgate.renderers.pages.trend_chart import WIDE, chart_of, described, looks_of
 
 TODAY = "2026-03-01"
 

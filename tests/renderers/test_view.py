@@ -24,7 +24,7 @@ from rankgate.model.values import Direction, Evidence, Reason, ReasonKind, Rulin
 from rankgate.renderers.escape import plain
 from rankgate.renderers.markdown import render_markdown
 from rankgate.renderers.view import EVERYTHING, view_of
-from rankgate.renderers.view.parts import spark
+from rankgate.renderers.view.numbers import spark
 
 DROPPED = changed(RECALL, reasons=[Reason(ReasonKind.REGRESSION, ruling=Ruling.VIOLATED)], violation=0.07)
 KEPT = changed(HOLDS, metric="recall@5", reasons=[])

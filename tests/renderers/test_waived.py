@@ -12,8 +12,7 @@ from rankgate.model.gate_result import Waived
 from rankgate.model.report import Report
 from rankgate.model.values import Reason, ReasonKind, Verdict
 from rankgate.renderers.blocks import plain_text
-from rankgate.renderers.check_run import conclusion_of
-from rankgate.renderers.findings import render_github
+from rankgate.renderers.github import conclusion_of, render_github
 from rankgate.renderers.markdown import render_markdown
 from rankgate.renderers.terminal import render_terminal, terminal_blocks
 

@@ -45,7 +45,7 @@ from rankgate.model.report import Report, exit_code
 from rankgate.model.report_text import decode_report, encode_report
 from rankgate.model.values import Verdict
 from rankgate.renderers.base import RENDERERS
-from rankgate.renderers.findings import annotation
+from rankgate.renderers.github import annotation
 
 NO_BASE = "none"
 INTERRUPTED = 130

@@ -11,7 +11,7 @@ from rankgate.cli.output import say
 from rankgate.criteria import find_criteria
 from rankgate.errors import bad_input, redacted
 from rankgate.model.wording import count_text
-from rankgate.renderers.dashboards.collect import Request, collect
+from rankgate.renderers.dashboards.build import Request, collect
 from rankgate.renderers.dashboards.site import write_site
 from rankgate.renderers.dashboards.values import INDEX
 from rankgate.renderers.pages.dashboard import site_of

@@ -55,7 +55,7 @@ class _Criteria(pytest.File):
         from rankgate import RankgateError
         from rankgate.api import check
         from rankgate.renderers.escape import one_line
-        from rankgate.renderers.view.rows import HEADINGS, cells_of, row_of
+        from rankgate.renderers.view.numbers import HEADINGS, cells_of, row_of
 
         try:
             report = check(criteria=os.path.relpath(self.path))

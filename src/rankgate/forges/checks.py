@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from rankgate.forges.client import Client, ForgeError, LostResponseError
 from rankgate.forges.comments import DEFAULT_GATE
 from rankgate.forges.pulls import deciding_pulls
-from rankgate.renderers.check_run import Annotation, CheckRunOutput
+from rankgate.renderers.github import Annotation, CheckRunOutput
 
 CHECK = "rankgate/verdict"
 PUSH_CHECK = "rankgate/push"  # after an event without a base; it cannot say what a required check has to

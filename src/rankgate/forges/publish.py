@@ -27,8 +27,7 @@ from rankgate.forges.comments import ACTIONS_LOGIN, DEFAULT_GATE, Mark, PullThre
 from rankgate.forges.runner import Context, Pull
 from rankgate.model.report import Report, exit_code
 from rankgate.model.values import Verdict
-from rankgate.renderers.check_run import check_run_output, conclusion_of
-from rankgate.renderers.findings import path_in_repository
+from rankgate.renderers.github import check_run_output, conclusion_of, path_in_repository
 from rankgate.renderers.markdown import COMMENT_LIMIT, render_markdown
 
 _DONE = {

@@ -24,7 +24,7 @@ RENDERERS: dict[str, Callable[[Report], str]] = {
     "terminal": _renderer("renderers.terminal", "render_terminal"),
     "markdown": _renderer("renderers.markdown", "render_comment"),
     "json": _renderer("model.report_text", "encode_report"),
-    "github": _renderer("renderers.findings", "render_github"),
+    "github": _renderer("renderers.github", "render_github"),
     "html": _renderer("renderers.pages.report", "render_report"),
     "junit": _renderer("renderers.junit", "render_junit"),
     "badge": _renderer("renderers.badge", "render_badge"),

@@ -18,10 +18,10 @@ from rankgate.model.wording import VERDICT_WORDS, count_text
 from rankgate.renderers import phrases
 from rankgate.renderers.blocks import Block, Pairs, plain_text
 from rankgate.renderers.escape import one_line, plain
-from rankgate.renderers.findings import path_in_repository
+from rankgate.renderers.github import path_in_repository
 from rankgate.renderers.phrases import row_name
 from rankgate.renderers.terminal import render_terminal
-from rankgate.renderers.view.rows import row_of
+from rankgate.renderers.view.numbers import row_of
 
 SUITE = "rankgate"
 BESIDE = "everything beside the gates"  # the case of what fails the check without a gate

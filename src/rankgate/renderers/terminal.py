@@ -12,7 +12,7 @@ from rankgate.renderers.blocks import Block, Pairs, Table, plain_text
 from rankgate.renderers.escape import Sentence, Text, one_line, plain
 from rankgate.renderers.phrases import Note
 from rankgate.renderers.view import EVERYTHING, Limits, Problems, View, view_of
-from rankgate.renderers.view.rows import HEADINGS, Row, Rows, cells_of
+from rankgate.renderers.view.numbers import HEADINGS, Row, Rows, cells_of
 
 if TYPE_CHECKING:
     from rankgate.renderers.view.answers import LostAnswer

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.repositories import git
 
-from rankgate.renderers.dashboards.collect import web_address
+from rankgate.renderers.dashboards.build import web_address
 
 
 @pytest.mark.parametrize(

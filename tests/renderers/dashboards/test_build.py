@@ -20,8 +20,8 @@ from rankgate.model.values import Direction, Interval, Unit
 from rankgate.readers.dates import days_after
 from rankgate.renderers.dashboards.build import Remembered, Shown, gate_set
 from rankgate.renderers.dashboards.values import GateSet, Known, Step, Way, place_of, places_of
+from rankgate.renderers.pages.charts import WIDE, chart_of
 from rankgate.renderers.pages.dashboard import events_of
-from rankgate.renderers.pages.trend_chart import WIDE, chart_of
 
 TODAY = "2026-03-01"
 DAYS = st.dates().map(lambda day: day.isoformat())

@@ -18,7 +18,7 @@ from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.model.values import Gold
 from rankgate.readers.formats import read_gold
-from rankgate.renderers.dashboards.collect import Rankings
+from rankgate.renderers.dashboards.build import Rankings
 from rankgate.renderers.dashboards.values import Known
 
 
@@ -70,7 +70,7 @@ def test_values_question_by_question_are_those_of_the_newest_runs_that_fit(
     }
     assert (0x3E8, 0x1F4, found.more) == (1000, 500, 0)
     assert found.depths == {new: records[1].depth, old: records[0].depth}
-    monkeypatch.setattr("rankgate.renderers.dashboards.collect.MAX_EMBEDDED", 119)
+    monkeypatch.setattr("rankgate.renderers.dashboards.build.MAX_EMBEDDED", 119)
     assert (list(stored.questions(records).columns), stored.questions(records).more) == ([new], 1)
 
 

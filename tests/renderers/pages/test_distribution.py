@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rankgate.renderers.pages.distribution import bin_of, share_text, spread_of
+from rankgate.renderers.pages.report import bin_of, share_text, spread_of
 
 
 @pytest.mark.parametrize(

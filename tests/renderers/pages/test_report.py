@@ -25,8 +25,8 @@ from rankgate.model.report import Diagnosis, Movement, Provenance, Report, Sourc
 from rankgate.model.values import Unit, Verdict
 from rankgate.renderers.base_changes import STATES, ceiling_text
 from rankgate.renderers.escape import one_line
+from rankgate.renderers.pages.charts import trend_of
 from rankgate.renderers.pages.report import LIMITS, render_report
-from rankgate.renderers.pages.trend_chart import trend_of
 
 
 class Read(HTMLParser):

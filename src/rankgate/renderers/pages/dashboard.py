@@ -14,8 +14,8 @@ from rankgate.model.wording import VERDICT_WORDS, delta_text, interval_text, val
 from rankgate.renderers import phrases
 from rankgate.renderers.dashboards.values import INDEX, MONTH, Curve, Dashboard, GateSet, ShownRun, Step
 from rankgate.renderers.escape import command_line, one_line
+from rankgate.renderers.pages.charts import UNCHECKED, looks_of, trend_charts
 from rankgate.renderers.pages.shell import page
-from rankgate.renderers.pages.trend_chart import UNCHECKED, looks_of, trend_charts
 
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _SAYS = {

@@ -20,7 +20,6 @@ from rankgate.model.details import TEXTS_OF, Cause, Expected, Question, ReportDe
 from rankgate.model.report import Report
 from rankgate.model.values import Unit
 from rankgate.renderers.escape import command_line, one_line, plain, shorten, unhidden
-from rankgate.renderers.pages.distribution import metric_of
 from rankgate.renderers.phrases import value_or_dash
 from rankgate.renderers.view.answers import answers_of
 from rankgate.renderers.view.questions import CAUSE_WORDS, cause_clause, documents_to_show
@@ -32,6 +31,8 @@ MAX_EXPECTED, MAX_GROUPS = 40, 12  # relevant documents of a question, and group
 BLOCK = 100  # questions
 COMPRESSION = 5  # of 9
 _COLUMNS = ("id", "question", "tagged", "cause", "way", "change", "value", "said")
+
+USUAL = "recall@5"  # whose distribution is shown where no recall leads
 
 Pair = tuple[float | None, float | None]  # a value before and now
 
@@ -148,6 +149,12 @@ def page_questions(details: ReportDetails, report: Report) -> PageQuestions:
         notable=notable,
         spread=spread,
     )
+
+
+def metric_of(details: ReportDetails) -> str:
+    """The metric whose distribution is shown: the leading one where that is a recall, else the usual one."""
+    leading = details.leading or ""
+    return leading if leading.startswith("recall@") else USUAL
 
 
 def _as_texts(pairs: Iterable[Pair], unit: Unit, *, both: bool) -> tuple[list[str], list[int]]:

@@ -1,11 +1,13 @@
 """`report.html`: what the engineer who broke retrieval reads for ten minutes. The view chooses; this lays it out.
 
-Recall and nDCG at growing cut-offs are one pair of curves over all questions, and small ones by segment.
+Recall and nDCG at growing cut-offs are one pair of curves over all questions, and small ones by segment. Last the
+spread behind a mean.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
@@ -14,22 +16,32 @@ from rankgate.model import wording
 from rankgate.model.details import ReportDetails, Sweep
 from rankgate.model.report import Report
 from rankgate.model.values import Unit
+from rankgate.model.wording import count_text
 from rankgate.renderers import phrases
 from rankgate.renderers.escape import one_line
 from rankgate.renderers.pages import charts
-from rankgate.renderers.pages.distribution import metric_of, spread_of
-from rankgate.renderers.pages.questions import MAX_PASSAGE, MAX_PASSAGES, page_questions
+from rankgate.renderers.pages.charts import trend_of
+from rankgate.renderers.pages.questions import MAX_PASSAGE, MAX_PASSAGES, metric_of, page_questions
 from rankgate.renderers.pages.shell import page
-from rankgate.renderers.pages.trend_chart import trend_of
 from rankgate.renderers.view import ALL, Limits, view_of
 
 OPEN_ROWS = 12  # of the gates
+
 LIMITS = Limits(open=ALL, numbers=200, lost=20, answers=100, parts=40, metrics=8, changes=100, problems=200)
+
 ICONS = {"pass": "✓", "warn": "!", "fail": "✕", "not_judged": "?"}  # letters, which every font has; words stand beside
 
 MAX_SEGMENTS = 12
+
 NAMES = {"recall": "recall", "ndcg": "nDCG"}
+
 _UNITS = {"recall": Unit.SHARE, "ndcg": Unit.SCORE}
+
+_BINS = 10
+
+_TICKS = ((-0.05, "none"), (0.25, "25%"), (0.5, "50%"), (0.75, "75%"), (1.05, "all"))
+
+_SPREAD_WIDTH, _SPREAD_HEIGHT = 352, 258
 
 
 def render_report(report: Report, *, judged: bool = True) -> str:
@@ -150,3 +162,68 @@ def pane(sweep: Sweep, left: float, width: int, height: int, floor: float) -> ch
         lines.append(charts.Line(list(zip(k, values, strict=True)), color, 2, charts.DASHES[color]))
         marks += [charts.Mark(*point, shape, color, size, text=text) for point in lines[-1].points if point[0] == knee]
     return charts.Pane(x, y, lines, marks)
+
+
+def spread_of(metric: str, values: Sequence[tuple[float | None, float | None]]) -> charts.Chart | None:
+    """The distribution of a recall's values before and now; None where there are none now."""
+    before = [value for value, _ in values if value is not None]
+    now = [value for _, value in values if value is not None]
+    if not now:
+        return None
+    sentences = (_sentence("Now", now), *([_sentence("In the baseline", before)] if before else []))
+    pane = _bars([(charts.BEFORE, before), (charts.NOW, now)] if before else [(charts.NOW, now)])
+    return charts.Chart(
+        id="spread",
+        title=f"Distribution of {metric} over the questions",
+        description=" ".join(sentences),
+        width=_SPREAD_WIDTH,
+        height=_SPREAD_HEIGHT,
+        panes=[pane],
+        name=metric,
+        sentences=sentences,
+    )
+
+
+def _sentence(who: str, values: Sequence[float]) -> str:
+    bins = [bin_of(value) for value in values]
+    none, full = bins.count(0), bins.count(_BINS + 1)
+    mean = math.fsum(values) / len(values)
+    return (
+        f"{who} the mean is {100 * mean:.1f}%: all relevant documents are found for {count_text(full, 'question')} "
+        f"({share_text(full, len(values))}), none for {none:,} ({share_text(none, len(values))}), "
+        f"some for {len(values) - none - full:,}."
+    )
+
+
+def _bars(runs: Sequence[tuple[str, Sequence[float]]]) -> charts.Pane:
+    """For each bin a bar of each run, side by side, and an upright line at each mean."""
+    bins = {color: Counter(map(bin_of, values)) for color, values in runs}
+    highest = max(count / each.total() for each in bins.values() for count in each.values())
+    y = charts.Axis(0, highest, _SPREAD_HEIGHT - 44, 24, charts.ticks_of(0, highest, Unit.SHARE, 6), "questions")
+    x = charts.Axis(-0.1, 1.1, y.margin, _SPREAD_WIDTH - 8, _TICKS, "share of the relevant documents found")
+    width = 0.88 / _BINS / len(runs)
+    bars: list[charts.Line] = []
+    means: list[charts.Line] = []
+    for index, (color, values) in enumerate(runs):
+        for at, count in sorted(bins[color].items()):
+            left, share = (at - 0.94) / _BINS + index * width, count / len(values)
+            corners = [(left, 0.0), (left, share), (left + width, share), (left + width, 0.0)]
+            bars.append(charts.Line(corners, color, filled=True))
+        mean = math.fsum(values) / len(values)
+        means.append(charts.Line([(mean, 0.0), (mean, highest)], color, 2, charts.DASHES[color]))
+    return charts.Pane(x, y, bars + means[::-1])
+
+
+def share_text(count: int, of: int) -> str:
+    """`84%`; `<1%` and `>99%` where rounding would say none or all."""
+    share = 100 * count / of
+    if 0 < share < 1:
+        return "<1%"
+    return ">99%" if 99 < share < 100 else f"{share:.0f}%"  # noqa: PLR2004 -- per cent
+
+
+def bin_of(value: float) -> int:
+    """0 for exactly nothing, 11 for exactly all, and the tenth in between, each with its upper end."""
+    if value <= 0:
+        return 0
+    return _BINS + 1 if value >= 1 else math.ceil(round(value * _BINS, 9))

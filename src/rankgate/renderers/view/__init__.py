@@ -20,9 +20,8 @@ from rankgate.model.wording import VERDICT_WORDS, count_text
 from rankgate.renderers import phrases
 from rankgate.renderers.escape import Pieces, Sentence, Text, command_line
 from rankgate.renderers.phrases import Note
+from rankgate.renderers.view.numbers import History, Parts, Rows, all_rows, history_of, parts_of, unproven_rows
 from rankgate.renderers.view.origins import Origins, accepted_anyway, origins_of
-from rankgate.renderers.view.parts import History, Parts, history_of, parts_of
-from rankgate.renderers.view.rows import Rows, all_rows, unproven_rows
 
 if TYPE_CHECKING:
     from rankgate.renderers.base_changes import Permission
@@ -342,7 +341,7 @@ def _values(report: Report) -> Sentence:
 def _segments(report: Report) -> Sentence:
     if all(gate.segment is None for gate in report.gates):
         return ()
-    from rankgate.renderers.segment_lines import segments_line  # noqa: PLC0415 -- paid only where gates have segments
+    from rankgate.renderers.view.decided import segments_line  # noqa: PLC0415 -- paid only where gates have segments
 
     pieces = Pieces()
     return pieces.sentence(segments_line(report, pieces.spell))
