@@ -343,7 +343,7 @@ HOMES = [
     ),
     pytest.param(
         "urllib",
-        {"forges", "criteria", "collecting.retriever", "renderers.view.rows", "renderers.view.questions"},
+        {"forges", "criteria", "collecting.retriever", "renderers.view.numbers", "renderers.view.questions"},
         id="urllib: addresses of APIs, and of places on a page",
     ),
     pytest.param("pickle", set(), id="pickle: nowhere, reading data must not run it"),
