@@ -17,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankgate.gates.decision_rule import rule_on_drop
-from rankgate.gates.judged import without_gain
-from rankgate.gates.trust import advisory
+from rankgate.gates.judged import advisory, without_gain
 from rankgate.model.answers import Rate
 from rankgate.model.values import Direction, Evidence, Interval, Ruling
 from rankgate.model.verdicts import MetricCalibration

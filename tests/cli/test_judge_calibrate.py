@@ -16,7 +16,7 @@ from tests.judge.hash_judge import KEY, REFUSAL, HashJudge, judging, share
 
 from rankgate.cli import judge_calibrate, main
 from rankgate.criteria import load_criteria
-from rankgate.gates.trust import advisory
+from rankgate.gates.judged import advisory
 from rankgate.judge import client
 from rankgate.judge.calibration import read_calibration
 from rankgate.judge.label_files import add_labels, label_of, read_labels, read_sample

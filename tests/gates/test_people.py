@@ -16,9 +16,8 @@ from tests.judge.calibrated import TODAY, calibrated, metric_found
 from tests.rows import each_row
 
 from rankgate.criteria import Gate, load_criteria
-from rankgate.gates.judged import Judge, PeopleUnits, filtered, people_of
+from rankgate.gates.judged import Judge, PeopleUnits, Trust, filtered, people_of, trust_of, without_labels
 from rankgate.gates.segments import with_hard_checks
-from rankgate.gates.trust import Trust, trust_of, without_labels
 from rankgate.judge.sample import answers_key
 from rankgate.model.answers import Advisory, JudgeMark, UnjudgedKind
 from rankgate.model.gate_result import GateResult

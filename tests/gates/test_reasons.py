@@ -13,7 +13,7 @@ from tests.gate_rows import changed
 from tests.renderers.reports import RECALL
 from tests.rows import each_row
 
-from rankgate.gates.trust import without_labels
+from rankgate.gates.judged import without_labels
 from rankgate.model.answers import Advisory, GateJudge, UnjudgedKind
 from rankgate.model.gate_result import Waived
 from rankgate.model.reasons import plain_sentence, problems_of, sentences

@@ -12,7 +12,7 @@ from tests.gates.deciding import decide
 from tests.rows import each_row
 
 from rankgate.criteria import Criteria, Gate, Limits, SegmentRule
-from rankgate.gates.judged import Judge, PeopleUnits
+from rankgate.gates.judged import Judge, PeopleUnits, without_labels
 from rankgate.gates.sights import (
     SightFact,
     UnseenAnswers,
@@ -22,7 +22,6 @@ from rankgate.gates.sights import (
     sight_facts,
     small_parts,
 )
-from rankgate.gates.trust import without_labels
 from rankgate.gates.warnings import InputFact, gate_facts, gold_facts, run_facts, unseen_facts
 from rankgate.metrics.answers import SPREADS
 from rankgate.metrics.matching import By, Matching

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.gates.trust import few_clusters
+from rankgate.gates.judged import few_clusters
 from rankgate.judge.calibration import (
     Checked,
     agreement,

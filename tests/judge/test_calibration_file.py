@@ -11,7 +11,7 @@ import pytest
 from tests.judge.calibrated import TODAY, metric_found
 
 from rankgate.errors import RankgateError
-from rankgate.gates.trust import trust_of
+from rankgate.gates.judged import trust_of
 from rankgate.judge.calibration import read_calibration
 from rankgate.model.answers import Advisory, GateJudge, JudgeMark, LabelCounts, Rate
 from rankgate.model.judge_words import labels_text

@@ -21,7 +21,7 @@ from rankgate.criteria import Criteria
 from rankgate.criteria.model import criteria_in
 from rankgate.errors import RankgateError, bad_input, redacted, shown
 from rankgate.files.writing import write_atomic
-from rankgate.gates.trust import trust_of
+from rankgate.gates.judged import trust_of
 from rankgate.judge import label_files
 from rankgate.judge.calibration import (
     Checked,

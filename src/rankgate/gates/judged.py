@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from dataclasses import replace as replace_field
 from typing import Literal, NamedTuple
 
+import msgspec
 from msgspec.structs import astuple, replace
 
 from rankgate.criteria import Criteria, Gate
 from rankgate.diagnosis.answers import failed_verdicts
 from rankgate.gates.measurement import Units, Value
-from rankgate.gates.trust import Trust, trust_of, without_labels
 from rankgate.judge.calibration import read_calibration
 from rankgate.judge.identity import judges_of
 from rankgate.judge.sample import answers_key
@@ -30,16 +30,28 @@ from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import Comparison, paired
 from rankgate.metrics.estimates import Estimate
 from rankgate.metrics.lines import GivenRate
-from rankgate.model.answers import Advisory, GateJudge, JudgeMark, NoVerdicts, has_labels
-from rankgate.model.gate_result import OF_QUESTIONS, GateResult
+from rankgate.model.answers import (
+    MIN_ANSWERS,
+    MIN_CLUSTERS,
+    MIN_RARER,
+    SEES_LITTLE,
+    Advisory,
+    GateJudge,
+    JudgeMark,
+    LabelCounts,
+    NoVerdicts,
+    Rate,
+    has_labels,
+)
+from rankgate.model.gate_result import LIMITS, OF_QUESTIONS, GateResult
 from rankgate.model.scores import Scores
 from rankgate.model.values import Direction, Evidence, Reason, ReasonKind, Ruling, RunField, Verdict
-from rankgate.model.verdicts import MetricCalibration, served_text
+from rankgate.model.verdicts import Calibration, MetricCalibration, served_text
 from rankgate.readers.dates import days_between
 from rankgate.statistics.calibration import Change, Measured, anchored, people_change
 
 _ENOUGH = 0.5  # of the questions that have a value: those of the labelled run
-_LIMITS = (ReasonKind.THRESHOLD, ReasonKind.REGRESSION)
+CANNOT_TELL = 0.1  # of the lower bound of J
 
 
 class Judge(NamedTuple):
@@ -51,6 +63,126 @@ class Judge(NamedTuple):
     mark: JudgeMark | None
     units: PeopleUnits
     judges: tuple[str, ...] = ()
+
+
+def people_of(
+    criteria: Criteria,
+    judge: JudgeMark | None,
+    today: str,
+    candidate: Scores | None = None,
+    judges: tuple[str, ...] = (),
+) -> dict[str, Judge]:
+    """What people found of the judge, by judged metric; where none gave a verdict, of any that the criteria may mean.
+
+    `judges` are the ids of all whose verdicts are there.
+    """
+    block = criteria.judge
+    if block is None:
+        return {}
+    named = block.calibration
+    calibration = read_calibration(named.file) if named else None
+    marks = [JudgeMark(each.id, each.model) for each in judges_of(block) if not judge or each.short == judge.id]
+    marks = marks or [judge] if judge else marks
+    mark = next((each for each in marks if calibration and calibration.judge == each.id), marks[0])
+    age = days_between(calibration.date, today) if calibration else 0
+    aged = None
+    if age < -1:  # a day: time zones
+        aged = Advisory.AHEAD
+    elif named and age > named.max_days:
+        aged = Advisory.AGE
+    metrics = {metric.name: metric for metric in criteria.metrics() if isinstance(metric, JudgedMetric)}
+    if calibration is None:
+        lacks = {name: Advisory.FILE if has_labels(name) else Advisory.METRIC for name in metrics}
+        return {name: Judge(judge, PeopleUnits(without_labels(lack)), judges) for name, lack in lacks.items()}
+    itself = answers_key(_keys(candidate) if candidate else {}) == calibration.answers
+    people: dict[str, Judge] = {}
+    for name, metric in metrics.items():
+        trust = trust_of(calibration, mark, name, aged)
+        known = calibration.metrics.get(name) if trust.labels else None
+        if known and known.criterion != criterion_of(metric, block.rubrics):
+            trust = without_labels(Advisory.METRIC)  # the labels are of another text under that name
+            known = None
+        if known and candidate and (known.value is None or not _labelled_alike(known.values, candidate, metric)):
+            trust = replace(trust, floor=Advisory.QUERIES)
+        elif itself and trust.floor is Advisory.CANNOT_TELL:
+            trust = replace(trust, floor=None)
+        people[name] = Judge(judge, PeopleUnits(trust, known, itself), judges)
+    return people
+
+
+def _keys(run: Scores) -> dict[str, str]:
+    """The keys of a run's answers by query."""
+    details = ((query_id, query.details) for query_id, query in run.matched.items())
+    verdicts = ((query_id, each.verdicts[0]) for query_id, each in details if each and each.verdicts)
+    return {query_id: each.key for query_id, each in verdicts if each.key}
+
+
+def _labelled_alike(labelled: Mapping[str, float], candidate: Scores, metric: Metric) -> bool:
+    rows = zip(candidate.query_ids, candidate.values[metric.name], strict=True)
+    valued = [query_id for query_id, value in rows if value is not None]
+    return sum(query_id in labelled for query_id in valued) >= _ENOUGH * len(valued)
+
+
+class Trust(msgspec.Struct, frozen=True):
+    """Why a floor and a drop by a judge only warn, None where they count, and what people's labels say of it."""
+
+    floor: Advisory | None
+    drop: Advisory | None
+    labels: LabelCounts | None = None
+    j: Rate | None = None
+
+    @property
+    def of_segments(self) -> Trust:
+        """The same for segments, whose floors only warn: nobody has drawn labels for each of them."""
+        return replace(self, floor=self.floor or Advisory.SEGMENT)
+
+    def judge(self, *, floors: bool = True, drops: bool = True) -> GateJudge:
+        """What a gate with limits of these kinds may do."""
+        reasons: list[Advisory | None] = []
+        if drops:
+            reasons.append(self.drop)
+        if floors:
+            reasons.append(self.floor)
+        reason = next(filter(None, reasons), None)
+        return GateJudge(counts=None in reasons, reason=reason, labels=self.labels, j=self.j)
+
+
+def trust_of(calibration: Calibration, judge: JudgeMark, metric: str, aged: Advisory | None = None) -> Trust:
+    """How far to trust a judge in one metric; `aged` is why the file as a whole does not count."""
+    known = calibration.metrics.get(metric)
+    lack = aged if calibration.judge == judge.id else Advisory.JUDGE
+    if known is None or lack:
+        return without_labels(lack or Advisory.METRIC)
+    labels = LabelCounts(known.labels, known.rarer, len(calibration.people), len(known.values))
+    return Trust(advisory(known, drop=False), advisory(known, drop=True), labels, known.slope)
+
+
+def without_labels(lack: Advisory) -> Trust:
+    """The trust in a judge of whom people's labels say nothing."""
+    return Trust(lack, lack)
+
+
+def advisory(known: MetricCalibration, *, drop: bool) -> Advisory | None:
+    """Why a drop, or the floor of a run that was not labelled itself, only warns; None where it counts."""
+    low = known.slope.low if known.slope else 0.0
+    if not drop and few_clusters(known):
+        return Advisory.CLUSTERS
+    if known.labels < MIN_ANSWERS or known.rarer < MIN_RARER:
+        return Advisory.LABELS
+    if low <= CANNOT_TELL:
+        return Advisory.CANNOT_TELL
+    return Advisory.WEAK if drop and low <= SEES_LITTLE else None
+
+
+def few_clusters(known: MetricCalibration) -> bool:
+    """Whether the value rests on too few clusters for its interval to hold."""
+    return known.clustered and (known.value is None or known.value.n < MIN_CLUSTERS)
+
+
+def gate_judge(gate: Gate, trust: Trust) -> GateJudge:
+    """What the gate's limits may do by this trust in its judge."""
+    of_questions = bool(gate.must_pass or gate.segments) or gate.max_lost_queries is not None
+    return trust.judge(floors=gate.threshold is not None, drops=of_questions or gate.regression_max is not None)
 
 
 @dataclass(frozen=True)
@@ -125,70 +257,6 @@ class PeopleUnits(Units):
     @property
     def _j(self) -> Measured | None:
         return Measured(*astuple(self.trust.j)) if self.trust.j else None
-
-
-def gate_judge(gate: Gate, trust: Trust) -> GateJudge:
-    """What the gate's limits may do by this trust in its judge."""
-    of_questions = bool(gate.must_pass or gate.segments) or gate.max_lost_queries is not None
-    return trust.judge(floors=gate.threshold is not None, drops=of_questions or gate.regression_max is not None)
-
-
-def people_of(
-    criteria: Criteria,
-    judge: JudgeMark | None,
-    today: str,
-    candidate: Scores | None = None,
-    judges: tuple[str, ...] = (),
-) -> dict[str, Judge]:
-    """What people found of the judge, by judged metric; where none gave a verdict, of any that the criteria may mean.
-
-    `judges` are the ids of all whose verdicts are there.
-    """
-    block = criteria.judge
-    if block is None:
-        return {}
-    named = block.calibration
-    calibration = read_calibration(named.file) if named else None
-    marks = [JudgeMark(each.id, each.model) for each in judges_of(block) if not judge or each.short == judge.id]
-    marks = marks or [judge] if judge else marks
-    mark = next((each for each in marks if calibration and calibration.judge == each.id), marks[0])
-    age = days_between(calibration.date, today) if calibration else 0
-    aged = None
-    if age < -1:  # a day: time zones
-        aged = Advisory.AHEAD
-    elif named and age > named.max_days:
-        aged = Advisory.AGE
-    metrics = {metric.name: metric for metric in criteria.metrics() if isinstance(metric, JudgedMetric)}
-    if calibration is None:
-        lacks = {name: Advisory.FILE if has_labels(name) else Advisory.METRIC for name in metrics}
-        return {name: Judge(judge, PeopleUnits(without_labels(lack)), judges) for name, lack in lacks.items()}
-    itself = answers_key(_keys(candidate) if candidate else {}) == calibration.answers
-    people: dict[str, Judge] = {}
-    for name, metric in metrics.items():
-        trust = trust_of(calibration, mark, name, aged)
-        known = calibration.metrics.get(name) if trust.labels else None
-        if known and known.criterion != criterion_of(metric, block.rubrics):
-            trust = without_labels(Advisory.METRIC)  # the labels are of another text under that name
-            known = None
-        if known and candidate and (known.value is None or not _labelled_alike(known.values, candidate, metric)):
-            trust = replace(trust, floor=Advisory.QUERIES)
-        elif itself and trust.floor is Advisory.CANNOT_TELL:
-            trust = replace(trust, floor=None)
-        people[name] = Judge(judge, PeopleUnits(trust, known, itself), judges)
-    return people
-
-
-def _keys(run: Scores) -> dict[str, str]:
-    """The keys of a run's answers by query."""
-    details = ((query_id, query.details) for query_id, query in run.matched.items())
-    verdicts = ((query_id, each.verdicts[0]) for query_id, each in details if each and each.verdicts)
-    return {query_id: each.key for query_id, each in verdicts if each.key}
-
-
-def _labelled_alike(labelled: Mapping[str, float], candidate: Scores, metric: Metric) -> bool:
-    rows = zip(candidate.query_ids, candidate.values[metric.name], strict=True)
-    valued = [query_id for query_id, value in rows if value is not None]
-    return sum(query_id in labelled for query_id in valued) >= _ENOUGH * len(valued)
 
 
 def without_gain(value: Change, since_labelled: Change, direction: Direction) -> Change:
@@ -297,7 +365,7 @@ def _lowered(row: GateResult, trust: Trust) -> GateResult:
     broken = [
         each
         for each in decision.reasons
-        if each.kind in OF_QUESTIONS or (each.kind in _LIMITS and each.ruling is Ruling.VIOLATED)
+        if each.kind in OF_QUESTIONS or (each.kind in LIMITS and each.ruling is Ruling.VIOLATED)
     ]
     lowered = [each for each in broken if (trust.floor if each.kind is ReasonKind.THRESHOLD else trust.drop)]
     if not lowered:

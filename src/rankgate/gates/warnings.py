@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rankgate.criteria import Criteria, Gate
-from rankgate.gates.trust import without_labels
 from rankgate.metrics.answers import AnsweredRate, JudgedMetric, Rubric
 from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.estimates import best_possible
@@ -308,7 +307,7 @@ def gate_facts(criteria: Criteria, gold: Gold, rankings: Sequence[Ranking]) -> l
     for gate in criteria.gates:
         facts += _ceiling(gate, gold.samples, criteria.default_k)
         if gate.blocks and isinstance(gate.metric, JudgedMetric) and not has_labels(gate.metric.name):
-            facts.append(NeverBlocks(gate, without_labels(Advisory.METRIC).judge()))
+            facts.append(NeverBlocks(gate, GateJudge(reason=Advisory.METRIC)))
     blocking = [gate for gate in criteria.gates if gate.blocks]
     limits_refusals = any(
         isinstance(gate.metric, AnsweredRate) and (gate.threshold is not None or gate.regression_max is not None)
