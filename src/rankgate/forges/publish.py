@@ -9,19 +9,8 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.criteria import DEFAULT_PATHS
-from rankgate.forges.checks import (
-    PUSH_CHECK,
-    QUEUE,
-    Check,
-    Conclusion,
-    Record,
-    base_key,
-    begin,
-    check_name,
-    complete,
-    foresee,
-    settle,
-)
+from rankgate.forges import checks
+from rankgate.forges.checks import PUSH_CHECK, QUEUE, Check, Conclusion, Record, base_key, check_name
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN, DEFAULT_GATE, Mark, PullThread, upsert
 from rankgate.forges.runner import Context, Pull
@@ -101,7 +90,7 @@ def announce(client: Client, context: Context, settings: Settings) -> Published:
     """Put the check in progress before the work begins."""
     check = check_of(context, settings)
     try:
-        state = "in progress" if check and begin(client, check) else "for other pull requests to decide"
+        state = "in progress" if check and checks.begin(client, check) else "for other pull requests to decide"
     except ForgeError as error:
         return Published([], [str(error)])
     return Published([f"check {check.name} is {state}"] if check else [], [])
@@ -136,9 +125,10 @@ def _tell_pull(client: Client, context: Context, pull: Pull, report: Report, set
     thread = PullThread(client, context.repository, pull.number, settings.login)
     run = context.run
     mark = Mark(gate=settings.gate, sha=pull.head_sha, run=run.id, attempt=run.attempt, verdict=report.verdict)
-    note = _note(client, context, report, settings)
+    conclusion = conclusion_for(report, settings.fail_on)
+    note = _note(client, check_of(context, settings), conclusion, settings.gate)
     text = render_markdown(report, limit=COMMENT_LIMIT - len(note))
-    red = conclusion_for(report, settings.fail_on) != "success"
+    red = conclusion != "success"
     first = red or settings.comment == "always" or (settings.comment == "changed" and report.verdict != Verdict.PASS)
     try:
         done = upsert(thread, mark, note + text, fresh=settings.fresh, first=first)
@@ -155,9 +145,9 @@ def conclude(client: Client, context: Context, report: Report, settings: Setting
         return Published()
     try:
         if context.settles:
-            ended = settle(client, check)
+            ended = checks.settle(client, check)
         else:
-            ended = complete(client, check, check_run_output(report), conclusion)
+            ended = checks.complete(client, check, check_run_output(report), conclusion)
     except ForgeError as error:
         return Published([], [str(error)])
     return Published([f"check {check.name}: {ended.conclusion}"], [])
@@ -175,20 +165,18 @@ def joined(*outcomes: Published) -> Published:
     return Published(done, troubles)
 
 
-def _note(client: Client, context: Context, report: Report, settings: Settings) -> str:
+def _note(client: Client, check: Check | None, conclusion: Conclusion, gate: str) -> str:
     """What else decides about the commit, as the beginning of a comment; empty where nothing is known to."""
-    check = check_of(context, settings)
-    conclusion = conclusion_for(report, settings.fail_on)
     if check is None:
         return ""
     try:
-        ended = foresee(client, check, conclusion)
+        ended = checks.foresee(client, check, conclusion)
     except ForgeError:  # a trouble of the check, which says so
         return ""
     jobs = [f"`{each.job}`" for each in ended.deciding if each.pull == check.record.pull]
     note = ""
     if len(jobs) > 1:
-        note = f"> {len(jobs)} jobs judge this commit under the gate id `{settings.gate}`: {', '.join(jobs)}. "
+        note = f"> {len(jobs)} jobs judge this commit under the gate id `{gate}`: {', '.join(jobs)}. "
         note += "The worst result counts; the input `gate-id` tells them apart.\n\n"
     if ended.conclusion != conclusion:
         note += f"> The check `{check.name}` is of all reports of this commit. {ended.title}.\n\n"

@@ -20,7 +20,6 @@ from rankgate.model.verdicts import Supports, Unjudged
 
 Mode = Literal["json_schema", "json_object", "prompt"]
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
-MAX_GRADE = 3  # of a passage's relevance
 MODES: tuple[Mode, ...] = ("json_schema", "json_object", "prompt")  # how the form of an answer is requested, best first
 
 

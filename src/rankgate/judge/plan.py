@@ -10,22 +10,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from rankgate.judge.model import (
-    MAX_GRADE,
-    Addressed,
-    Answer,
-    Inputs,
-    Judge,
-    Known,
-    Record,
-    Slot,
-    Split,
-    Task,
-    rough_tokens,
-)
+from rankgate.judge.model import Addressed, Answer, Inputs, Judge, Known, Record, Slot, Split, Task, rough_tokens
 from rankgate.model.answers import Entailment, GoldClaim, UnjudgedKind, VerdictKind
 from rankgate.model.verdicts import NO_VERDICT, Addressing, AnswerState, AnswerVerdicts, Support, Unjudged, served_names
 
+MAX_GRADE = 3  # of a passage's relevance
 MAX_TOGETHER = 40  # statements in one request
 BATCH = 20  # in each of several, where there are more
 _TOKENS_A_CLAIM = 15  # of an answer

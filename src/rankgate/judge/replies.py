@@ -15,7 +15,8 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from rankgate.judge.model import MAX_GRADE, Addressed, Inputs, Split, Task
+from rankgate.judge.model import Addressed, Inputs, Split, Task
+from rankgate.judge.plan import MAX_GRADE
 from rankgate.model.answers import Entailment, UnjudgedKind
 from rankgate.model.verdicts import Support, Supports, Unjudged
 from rankgate.readers.json_text import JsonError, strict_json
