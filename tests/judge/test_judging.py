@@ -243,7 +243,7 @@ def test_an_unusable_answer_is_asked_again_twice_and_then_has_its_reason(
         assert kinds(other.gold_in_context) == ["absent", "supported"]
 
 
-def test_what_stayed_unjudged_is_asked_again_only_when_that_is_wanted() -> None:
+def test_what_stayed_unjudged_is_not_asked_again() -> None:
     store, wants = Store(), frozenset({VerdictKind.RELEVANCE})
     with judging() as server:
         server.always = "numbering"
@@ -252,8 +252,9 @@ def test_what_stayed_unjudged_is_asked_again_only_when_that_is_wanted() -> None:
         server.requests.clear()
         run(server, [answer()], store, wants=wants)
         assert server.requests == []
-        assert run(server, [answer()], store, wants=wants, again=True).unjudged == {}
-    assert judged(answer(), some_judge(), wants, store).relevance == (3, 0)
+    found = judged(answer(), some_judge(), wants, store).relevance
+    assert isinstance(found, Unjudged)
+    assert found.kind is UnjudgedKind.NUMBERING
 
 
 def test_a_made_up_quote_is_asked_again_once_and_then_unverified(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ class Answers(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """What is judged: the answers of the run, and of the accepted one; `again` as for `judge_answers`.
+    """What is judged: the answers of the run, and of the accepted one; with `again` also what the model failed at.
 
     `beside` are the verdicts of other files: what the job needs of them is put into the store. `kept` are those that
     the accepted run keeps. They are not asked for again, and not written anew: whoever reads them has to trust that
@@ -235,12 +235,13 @@ class _Work:
         calls = {name: plan.every_call for name, plan in self._plans.items()}
         self._planned_calls = sum(calls.values())
         of_baseline = self._spending_on_baseline(self._planned_calls - calls.get(RUN, 0))
+        asked = _Verdicts(self._store, self._job, again=self._job.again)
         done = set[Answer]()
         for name in self._plans:
             self.at = name
             answers = [answer for answer in self._job.runs[name].answers if answer not in done]
             done.update(answers)
-            self._ask(answers, self.known, self._of_run if name == RUN else of_baseline, again=self._job.again)
+            self._ask(answers, asked, self._of_run if name == RUN else of_baseline)
             if self.stopped:
                 return
 
@@ -262,7 +263,7 @@ class _Work:
         self._spendings.append(Spending(limit))
         return self._spendings[-1]
 
-    def _ask(self, answers: Sequence[Answer], store: Keeper, spending: Spending, *, again: bool = False) -> None:
+    def _ask(self, answers: Sequence[Answer], store: Keeper, spending: Spending) -> None:
         ending = judge_answers(
             answers,
             self.judge,
@@ -272,7 +273,6 @@ class _Work:
             spending=spending,
             repeats=self._job.block.repeats,
             workers=self._workers,
-            again=again,
             watch=lambda: self._watch(self.spent()),
         )
         self.failed.update({kind: count for kind, count in ending.unjudged.items() if not kind.lasts})

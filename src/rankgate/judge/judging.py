@@ -78,19 +78,18 @@ def judge_answers(
     spending: Spending,
     repeats: int = 1,
     workers: int = WORKERS,
-    again: bool = False,
     watch: Callable[[], None] = lambda: None,
 ) -> Ending:
     """Ask what is not known yet, each question `repeats` times, and keep each verdict before the next of its thread.
 
-    The store also takes what the model itself failed at, which is asked once more only with `again`. `watch` is called
-    in this thread after each call. An endpoint at which judging ended early is stopped, and of no further use.
+    The store also takes what the model itself failed at, which is then not asked again. `watch` is called in this
+    thread after each call. An endpoint at which judging ended early is stopped, and of no further use.
 
     Raises:
         KeyboardInterrupt: as it came; no further call was begun, and what was answered is kept.
         RankgateError: the store or a prompt of the user cannot be used.
     """
-    session = _Session(store, again=again)
+    session = _Session(store)
 
     def work(call: Call) -> None:
         record = ask(endpoint, judge, call.slot, call.inputs, spending)
@@ -118,19 +117,17 @@ def judge_answers(
 class _Session:
     """What is known while judging goes on: the store, and what came this time, of which the store lacks failures."""
 
-    def __init__(self, store: Keeper, *, again: bool) -> None:
+    def __init__(self, store: Keeper) -> None:
         self.stopped: Unjudged | None = None
         self.unjudged = Counter[UnjudgedKind]()
         self._records: dict[Slot, Record] = {}
         self._store = store
-        self._again = again
         self._failures = 0
         self._lock = Lock()
 
     def get(self, slot: Slot, /) -> Record | None:
-        """The record of a slot; none of an earlier failure that is asked again."""
-        record = self._records.get(slot) or self._store.get(slot)
-        return None if record and record.unjudged and self._again and slot not in self._records else record
+        """The record of a slot."""
+        return self._records.get(slot) or self._store.get(slot)
 
     def take(self, record: Record) -> Unjudged | None:
         """Note what came, and return why going on is of no use; what is interrupted by that has the same reason."""
