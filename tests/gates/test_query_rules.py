@@ -182,3 +182,28 @@ def test_what_must_pass_must_be_there() -> None:
         "ship-criteria.yaml:2: gate the gate: must_pass: 'topic:lw' is neither a query nor a tag of gold.yaml; "
         "did you mean 'topic:law'?"
     )
+
+
+@pytest.mark.parametrize(
+    ("metric", "refused"),
+    [
+        pytest.param("recall@5", ["'open'", "'kind:open'"], id="nothing is relevant"),
+        pytest.param("false_evidence_rate", ["'q0'"], id="there is an answer"),
+        pytest.param("claim_recall", ["'q0'", "'open'", "'kind:open'"], id="no claims"),
+        pytest.param("faithfulness", [], id="known only with an answer"),
+        pytest.param("distinct_docs@5", [], id="needs no judgments"),
+    ],
+)
+def test_what_must_pass_can_have_a_value(metric: str, refused: list[str]) -> None:
+    """A rule that checks nothing protects nobody, such as one of a question that has lost its answer since."""
+    opened = Sample(query_id="open", gains={}, no_answer=True, tags=("kind:open", "topic:law"))
+    gold = replace(GOLD, samples={**GOLD.samples, "open": opened})
+    must = ("q0", "open", "kind:open")
+    gate = Gate(name="g", metric=parse_metric(metric), threshold=None, regression_max=None, must_pass=must, line=2)
+    if not refused:
+        refuse_unknown([gate], gold, "c.yaml")
+        return
+    with pytest.raises(RankgateError) as caught:
+        refuse_unknown([gate], gold, "c.yaml")
+    words = f"can have no value of {metric} by gold.yaml; leave it out"
+    assert str(caught.value).splitlines() == [f"c.yaml:2: gate g: must_pass: {each} {words}" for each in refused]

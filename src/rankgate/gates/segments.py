@@ -15,7 +15,7 @@ from rankgate.errors import Problem, RankgateError, did_you_mean, shown
 from rankgate.gates.decide import decide
 from rankgate.gates.measurement import METRIC_UNITS, Units, measure
 from rankgate.metrics.answers import JudgedMetric
-from rankgate.metrics.base import Metric
+from rankgate.metrics.base import Metric, RelevanceMetric
 from rankgate.metrics.comparison import on_rows, paired_scores
 from rankgate.metrics.estimates import attainable, defined_only
 from rankgate.metrics.gaps import baseline_column, filled, gaps, too_many
@@ -260,14 +260,37 @@ def refuse_unknown(gates: Sequence[Gate], gold: Gold, name: str) -> None:
         for rule in gate.segments
         for key, message in _misfits(rule, gold)
     ]
-    known = {*gold.samples, *(tag for sample in gold.samples.values() for tag in sample.tags)}
-    for gate in gates:
-        for entry in gate.must_pass:
-            if entry not in known:
-                text = f"{shown(entry)} is neither a query nor a tag of {gold.name}{did_you_mean(entry, known)}"
-                problems.append(Problem(text, name, gate.line, f"gate {gate.name}: must_pass"))
+    problems += [
+        Problem(message, name, gate.line, f"gate {gate.name}: must_pass")
+        for gate in gates
+        for message in _idle(gate, gold)
+    ]
     if problems:
         raise RankgateError(problems)
+
+
+def _idle(gate: Gate, gold: Gold) -> Iterator[str]:
+    """What is wrong with each entry of `must_pass` that would check nothing."""
+    known = {*gold.samples, *(tag for sample in gold.samples.values() for tag in sample.tags)} if gate.must_pass else ()
+    for entry in gate.must_pass:
+        if entry not in known:
+            yield f"{shown(entry)} is neither a query nor a tag of {gold.name}{did_you_mean(entry, known)}"
+        elif not any(_may_have_value(gate.metric, sample) for sample in _named(entry, gold)):
+            yield f"{shown(entry)} can have no value of {gate.metric.name} by {gold.name}; leave it out"
+
+
+def _named(entry: str, gold: Gold) -> Iterator[Sample]:
+    """The query with this id, then those with this tag."""
+    if entry in gold.samples:
+        yield gold.samples[entry]
+    yield from (sample for sample in gold.samples.values() if entry in sample.tags)
+
+
+def _may_have_value(metric: Metric, sample: Sample) -> bool:
+    """Whether a run can give the query a value; it cannot where that needs a judgment which the gold lacks."""
+    if not isinstance(metric, RelevanceMetric) and not metric.gold_keys:
+        return True
+    return metric.absent(match(sample, Ranking(sample.query_id, []), needs=metric.needs)) is not None
 
 
 def _misfits(rule: SegmentRule, gold: Gold) -> Iterator[tuple[str, str]]:
