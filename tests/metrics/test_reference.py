@@ -16,6 +16,7 @@ from rankgate.metrics.names import parse_metric
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score
 from rankgate.model.scores import Scores
+from rankgate.model.values import Ranking
 from rankgate.readers.formats import read_gold, read_run
 
 ROOT = Path(__file__).parents[2]
@@ -96,6 +97,28 @@ def test_every_value_of_every_query(tool: str, run: str, gold: str) -> None:
         and abs((found := scores.values[ours[measure]][place[row["query_id"]]] or 0) - value) > near
     ]
     assert differing == []
+
+
+def test_ir_measures_puts_tied_documents_in_ascending_order_for_two_measures() -> None:
+    """Lists in that order have its values, so that nothing else differs."""
+    scores_of: dict[str, dict[str, float]] = {}
+    for line in (FOLDER / "ties.trec").read_text(encoding="utf-8").splitlines():
+        query_id, _, document, _, number, _ = line.split()
+        scores_of.setdefault(query_id, {})[document] = float(number)
+    ascending = [
+        Ranking(query_id, sorted(numbers, key=lambda document: (-numbers[document], document)))
+        for query_id, numbers in scores_of.items()
+    ]
+    names = {measure: IR_MEASURES[measure] for _, measure in sorted(UNLIKE)}
+    plan = Plan(metrics=[parse_metric(name) for name in names.values()])
+    ours = score(read_gold(str(FOLDER / "qrels.trec")), ascending, plan)
+    theirs = scored("ties.trec", "qrels.trec")
+    _, *lines = (FOLDER / "ir_measures.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = {row["query_id"]: row["values"] for row in map(json.loads, lines) if row["run"] == "ties"}
+    for measure, name in names.items():
+        pairs = [(ours.values[name][at], rows[each][measure]) for at, each in enumerate(ours.query_ids) if each in rows]
+        assert [mine or 0 for mine, _ in pairs] == pytest.approx([value for _, value in pairs], abs=1e-6)
+        assert ours.values[name] != theirs.values[name]
 
 
 @pytest.mark.full
