@@ -26,21 +26,6 @@ if TYPE_CHECKING:
 _AWAITED = {"label": ReasonKind.AWAITS_LABEL, "merge": ReasonKind.AWAITS_MERGE}
 
 
-def fallen(plan: Plan, results: Sequence[GateResult]) -> list[Metric]:
-    """The metrics that fell and see nothing of a list but which results are relevant."""
-    fell = {
-        each.metric for each in results if each.change.delta and beyond_drop(each.change.delta, 0.0, each.direction) > 0
-    }
-    return [metric for metric in plan.metrics if metric.name in fell and sees_hits_alone(metric)]
-
-
-def fell_by_a_pool(evaluation: Evaluation, results: Sequence[GateResult]) -> bool:
-    """Whether a metric fell by a gold set that is pooled, so that unjudged results may undo it; see `pooled`."""
-    if not fallen(evaluation.plan, results):
-        return False
-    return any(gain <= 0 for sample in evaluation.gold.samples.values() for gain in sample.gains.values())
-
-
 def judge_all(case: Case, evaluation: Evaluation) -> list[GateResult]:
     """A result for every gate, in order, each followed by those of its segments."""
     scores, baseline_scores = evaluation.scores, evaluation.baseline_scores
@@ -107,3 +92,11 @@ def _waiting(result: GateResult, awaits: Awaited, count: int, among: int) -> Gat
 def overall_results(results: Sequence[GateResult]) -> list[GateResult]:
     """The results over all queries, one a gate."""
     return [result for result in results if result.segment is None]
+
+
+def fallen(plan: Plan, results: Sequence[GateResult]) -> list[Metric]:
+    """The metrics that fell and see nothing of a list but which results are relevant."""
+    fell = {
+        each.metric for each in results if each.change.delta and beyond_drop(each.change.delta, 0.0, each.direction) > 0
+    }
+    return [metric for metric in plan.metrics if metric.name in fell and sees_hits_alone(metric)]

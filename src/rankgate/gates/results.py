@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from rankgate.diagnosis.listings import Lists, RunLists
 from rankgate.gates.evaluation import Case, Evaluation
-from rankgate.gates.judging import fell_by_a_pool, judge_all, overall_results
+from rankgate.gates.judging import fallen, judge_all, overall_results
 from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.gaps import baseline_column
 from rankgate.model.conclusion import OF_GATES, ConclusionKind
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 def results_of(case: Case, evaluation: Evaluation) -> list[GateResult]:
     """A result for every gate, in doubt where what nobody has judged may undo a proof of harm."""
     results = judge_all(case, evaluation)
-    if not fell_by_a_pool(evaluation, results):
+    gains = (gain for sample in evaluation.gold.samples.values() for gain in sample.gains.values())
+    if not fallen(evaluation.plan, results) or all(gain > 0 for gain in gains):
         return results
     from rankgate.gates.pooled import doubt_unjudged  # noqa: PLC0415 -- few gold sets are pooled
 

@@ -29,6 +29,10 @@ PART = 0.2  # of its value: a loss that a gate should see
 NEUTRAL = 0.025  # of the queries are lost, and as many won; also the share of such changes that may be blocked
 
 
+class SightFact:
+    """What gates see, or do not."""
+
+
 @dataclass(frozen=True)
 class Sight:
     """What a gate detects over the questions that count for it."""
@@ -38,21 +42,21 @@ class Sight:
 
 
 @dataclass(frozen=True)
-class Sights:
+class Sights(SightFact):
     """What several gates, or one, detect over equally many questions."""
 
     each: tuple[Sight, ...]
 
 
 @dataclass(frozen=True)
-class BlindSpot:
+class BlindSpot(SightFact):
     """A gate that cannot see what it forbids."""
 
     sight: Sight
 
 
 @dataclass(frozen=True)
-class BlindParts:
+class BlindParts(SightFact):
     """So many segments `among` all in which a gate cannot see what it forbids; `first` is the smallest of them."""
 
     first: str
@@ -62,7 +66,7 @@ class BlindParts:
 
 
 @dataclass(frozen=True)
-class UnjudgedParts:
+class UnjudgedParts(SightFact):
     """A rule that judges none of its segments: the largest has too few questions."""
 
     gate: Gate
@@ -72,7 +76,7 @@ class UnjudgedParts:
 
 
 @dataclass(frozen=True)
-class SmallParts:
+class SmallParts(SightFact):
     """So many segments `among` all, of `fewest` to `most` questions, see at best losses above `detectable`."""
 
     blind: int
@@ -83,7 +87,7 @@ class SmallParts:
 
 
 @dataclass(frozen=True)
-class LostUnseen:
+class LostUnseen(SightFact):
     """A `part` of its value that a gate lets be lost, since it sees, or forbids, no less than `caught`."""
 
     gate: Gate
@@ -94,7 +98,7 @@ class LostUnseen:
 
 
 @dataclass(frozen=True)
-class BlockedByChance:
+class BlockedByChance(SightFact):
     """A gate on single questions that blocks this share of changes without effect."""
 
     gate: Gate
@@ -103,7 +107,7 @@ class BlockedByChance:
 
 
 @dataclass(frozen=True)
-class NoBound:
+class NoBound(SightFact):
     """A gate on a quantile, which so many questions give no bound."""
 
     gate: Gate
@@ -111,7 +115,7 @@ class NoBound:
 
 
 @dataclass(frozen=True)
-class FewClusters:
+class FewClusters(SightFact):
     """A gate, or its segment, with too few clusters of questions for a proof."""
 
     gate: Gate
@@ -120,7 +124,7 @@ class FewClusters:
 
 
 @dataclass(frozen=True)
-class JudgedLabels:
+class JudgedLabels(SightFact):
     """What a gate on judged answers may do, by people's labels."""
 
     gate: Gate
@@ -128,7 +132,7 @@ class JudgedLabels:
 
 
 @dataclass(frozen=True)
-class JudgedSight:
+class JudgedSight(SightFact):
     """What it detects: as measured, or by the least and the largest usual spread."""
 
     gate: Gate
@@ -136,27 +140,11 @@ class JudgedSight:
 
 
 @dataclass(frozen=True)
-class UnseenAnswers:
+class UnseenAnswers(SightFact):
     """How answers go wrong that no gate which may block is known to see; a rubric may ask for it."""
 
     flaws: tuple[AnswerFlaw, ...]
     asks_rubric: bool
-
-
-SightFact = (
-    Sights
-    | BlindSpot
-    | BlindParts
-    | UnjudgedParts
-    | SmallParts
-    | LostUnseen
-    | BlockedByChance
-    | NoBound
-    | FewClusters
-    | JudgedLabels
-    | JudgedSight
-    | UnseenAnswers
-)
 
 
 def judged_facts(

@@ -20,22 +20,30 @@ from rankgate.readers.field_map import named
 from rankgate.readers.gold_columns import ANSWERS, ROW_NUMBERS
 
 
+class InputFact:
+    """What may be wrong with the inputs."""
+
+
 @dataclass(frozen=True)
-class NothingRelevant:
-    """Samples that judge no document relevant and do not say that there is none."""
+class OfQuestions(InputFact):
+    """A fact about these questions."""
 
     ids: tuple[str, ...]
 
 
+class NothingRelevant(OfQuestions):
+    """Samples that judge no document relevant and do not say that there is none."""
+
+
 @dataclass(frozen=True)
-class RepeatedQuestions:
+class RepeatedQuestions(InputFact):
     """Groups of ids whose questions have one text."""
 
     groups: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True)
-class UnnamedInputs:
+class UnnamedInputs(InputFact):
     """What criteria with a retriever do not name: by key the file that the other commands write."""
 
     criteria: str
@@ -43,7 +51,7 @@ class UnnamedInputs:
 
 
 @dataclass(frozen=True)
-class SplitCells:
+class SplitCells(InputFact):
     """A column whose cells were split into several documents at a sign."""
 
     column: str
@@ -51,7 +59,7 @@ class SplitCells:
 
 
 @dataclass(frozen=True)
-class UnreadColumns:
+class UnreadColumns(InputFact):
     """Columns of the gold set's file that are not read, and by name those with too many values for segments.
 
     `part` is one by which parts of the questions could be gated, by a map of the `columns` that are read; empty where
@@ -65,44 +73,31 @@ class UnreadColumns:
     part: str
 
 
-@dataclass(frozen=True)
-class AbsentQuestions:
+class AbsentQuestions(OfQuestions):
     """Questions of the gold set without a line in the run."""
 
-    ids: tuple[str, ...]
 
-
-@dataclass(frozen=True)
-class UnknownQuestions:
+class UnknownQuestions(OfQuestions):
     """Questions of the run that the gold set lacks."""
 
-    ids: tuple[str, ...]
 
-
-@dataclass(frozen=True)
-class StrayScores:
+class StrayScores(OfQuestions):
     """Questions of `inputs.scores` that the run lacks."""
 
-    ids: tuple[str, ...]
-
 
 @dataclass(frozen=True)
-class RepeatedIds:
+class RepeatedIds(OfQuestions):
     """Questions whose rankings name documents twice, and how many names that are in all."""
 
-    ids: tuple[str, ...]
     removed: int
 
 
-@dataclass(frozen=True)
-class EmptyRankings:
+class EmptyRankings(OfQuestions):
     """Questions whose rankings have no result."""
 
-    ids: tuple[str, ...]
-
 
 @dataclass(frozen=True)
-class UnseenIds:
+class UnseenIds(InputFact):
     """Ids of `relevant` documents that no ranking of any run holds."""
 
     ids: tuple[str, ...]
@@ -110,7 +105,7 @@ class UnseenIds:
 
 
 @dataclass(frozen=True)
-class ShortRankings:
+class ShortRankings(InputFact):
     """Gates that look at more results than the longest ranking has."""
 
     gates: tuple[str, ...]
@@ -118,7 +113,7 @@ class ShortRankings:
 
 
 @dataclass(frozen=True)
-class CappedMetric:
+class CappedMetric(InputFact):
     """Questions with more relevant documents than a metric sees, and the best value that it can have for them all."""
 
     metric: Metric
@@ -127,7 +122,7 @@ class CappedMetric:
 
 
 @dataclass(frozen=True)
-class NeverPasses:
+class NeverPasses(InputFact):
     """A gate whose floor is above the best value that its metric can have on this gold set."""
 
     gate: Gate
@@ -136,7 +131,7 @@ class NeverPasses:
 
 
 @dataclass(frozen=True)
-class NeverBlocks:
+class NeverBlocks(InputFact):
     """A gate that may block by the criteria, on a metric for which people have no labels to give."""
 
     gate: Gate
@@ -144,81 +139,52 @@ class NeverBlocks:
 
 
 @dataclass(frozen=True)
-class RisesWithRefusals:
+class RisesWithRefusals(InputFact):
     """A gate that counts claims alone, in criteria that limit no refusals."""
 
     gate: Gate
 
 
 @dataclass(frozen=True)
-class UnusedRubric:
+class UnusedRubric(InputFact):
     """A rubric that no gate is on, and that is asked all the same where a gate is on another."""
 
     name: str
 
 
 @dataclass(frozen=True)
-class NotRecorded:
+class NotRecorded(InputFact):
     """The run that the criteria name and that is not there yet."""
 
     run: str
 
 
 @dataclass(frozen=True)
-class OldRun:
+class OldRun(InputFact):
     """The run is not of this code."""
 
     code: OtherCode
 
 
-@dataclass(frozen=True)
-class TrafficInGold:
+class TrafficInGold(OfQuestions):
     """Questions of the traffic that the gold set has, too."""
 
-    ids: tuple[str, ...]
-
 
 @dataclass(frozen=True)
-class NotWaivable:
+class NotWaivable(InputFact):
     """A gate that fails for single questions, which no waiver covers."""
 
     gate: str
 
 
 @dataclass(frozen=True)
-class JudgingCost:
+class JudgingCost(InputFact):
     """What judging all answers of the run takes, and the first key of `judge.budget` that allows less."""
 
     answers: int
     calls: int
     tokens: int
     beyond: str | None
-
-
-InputFact = (
-    NothingRelevant
-    | RepeatedQuestions
-    | UnnamedInputs
-    | SplitCells
-    | UnreadColumns
-    | AbsentQuestions
-    | UnknownQuestions
-    | StrayScores
-    | RepeatedIds
-    | EmptyRankings
-    | UnseenIds
-    | ShortRankings
-    | CappedMetric
-    | NeverPasses
-    | NeverBlocks
-    | RisesWithRefusals
-    | UnusedRubric
-    | NotRecorded
-    | OldRun
-    | TrafficInGold
-    | NotWaivable
-    | JudgingCost
-)
 
 
 def gold_facts(gold: Gold) -> list[InputFact]:
@@ -268,7 +234,7 @@ def run_facts(gold: Gold, rankings: Sequence[Ranking], scored: frozenset[str] = 
     repeated = tuple(ranking.query_id for ranking in rankings if ranking.duplicates)
     empty = tuple(ranking.query_id for ranking in rankings if not ranking.ids)
     removed = sum(ranking.duplicates for ranking in rankings)
-    facts: list[AbsentQuestions | UnknownQuestions | StrayScores | RepeatedIds | EmptyRankings] = [
+    facts: list[OfQuestions] = [
         AbsentQuestions(absent),
         UnknownQuestions(unknown),
         StrayScores(stray),
