@@ -85,11 +85,7 @@ def run_line(
 
 
 def checked_provenance(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """What is stated of a whole run, as its first line holds it.
-
-    Raises:
-        RankgateError: a key belongs to each query's result, or a value cannot be written as JSON.
-    """
+    """What is stated of a whole run, as its first line holds it."""
     for key in provenance:
         if key in PER_QUERY_KEYS:
             raise bad_input(f"{key!r} cannot be set for the whole run: it belongs to each query's result")
@@ -140,12 +136,7 @@ _ANSWERED = loose_shape(frozenset({RunField.ANSWER}))
 
 
 def read_back(data: bytes) -> Line:
-    """The line, once it is sure that a reader takes it.
-
-    Raises:
-        msgspec.MsgspecError: it does not.
-        ResultError: the context names what is not there.
-    """
+    """The line, once it is sure that a reader takes it; else a MsgspecError or a ResultError."""
     line = msgspec.json.decode(data, type=_Recorded)
     try:
         generated_of(msgspec.json.decode(data, type=_ANSWERED), [str(item.name) for item in line.topk])

@@ -219,14 +219,7 @@ def compare_labels(gold: Gold, labels: Iterable[Label], *, as_judge: bool = Fals
 
 
 def _conflict(label: Label, sample: Sample, gold_file: str, *, as_judge: bool) -> str | None:
-    """What the gold set has against a label; None where it can be merged.
-
-    Args:
-        label: the label.
-        sample: its question, as the gold set has it.
-        gold_file: the name of the gold set's file, for the message.
-        as_judge: whether a model's labels are merged, with which its earlier ones may not disagree either.
-    """
+    """What the gold set has against a label; None where it can be merged. A judge's may not disagree with its own."""
     judged = gain_of(sample, label.id, as_judge=as_judge)
     if judged is not None and judged != label.gain:
         who = f"{gold_file}:{sample.line}" if sample.line else gold_file

@@ -78,9 +78,6 @@ def ask(retrieve: Retrieve, questions: Sequence[Question], calls: Calls, take: T
     cancelled or left behind. So is a call that takes longer than the timeout, which is a problem too.
     Where a service asks to wait, no call begins before that, and the question is asked again: up to five times, after
     at least 1 s, 2 s, 4 s and so on, beside the retries.
-
-    Raises:
-        StopError: a service says so, or an async function stops its event loop.
     """
     outcomes: _Outcomes = SimpleQueue()
     waiting = deque((question, 0, 0) for question in questions)

@@ -80,7 +80,7 @@ def read_member(data: bytes, name: str, *, limits: Limits = LIMITS, optional: bo
     Nothing that stands in it is repeated.
     """
     try:
-        content = member_of(data, name, limits)
+        content = _member(data, name, limits)
         if content is None and not optional:
             raise ArchiveError("it has no file of that name")
     except ArchiveError as error:
@@ -99,12 +99,8 @@ class ArchiveError(ValueError):
     """What is wrong with an archive, as a sentence without its end; nothing that stands in the archive is repeated."""
 
 
-def member_of(data: bytes, name: str, limits: Limits) -> bytes | None:
-    """The bytes of one file, never more than the archive says and the limits allow; None where there is no such file.
-
-    Raises:
-        ArchiveError: the archive is too large, damaged, or not written as the common tools write one.
-    """
+def _member(data: bytes, name: str, limits: Limits) -> bytes | None:
+    """The bytes of one file, no more than the archive says and the limits allow; None where there is no such file."""
     if len(data) > limits.packed:
         raise ArchiveError(f"it has more than {limits.packed:,} bytes")
     _refuse_end(data, limits)

@@ -84,11 +84,7 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
     pages: Path | None = None
 
     def at_tip(self, pull: Pull) -> Pull:
-        """The pull request with the tip of its base branch, fetched with the job's token, as its base.
-
-        Raises:
-            RankgateError: git cannot fetch it, or there is no such branch any more.
-        """
+        """The pull request with the tip of its base branch, fetched with the job's token, as its base."""
         clone = self._clone(pull)
         ref = clone.fetch(f"refs/heads/{pull.base_ref}", pull.base_ref)
         if ref is None:
@@ -166,10 +162,6 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
 
         The base's judge is asked about the answers within its budget: with a head, or with that for forks where the run
         was `accepted`. Before, gates on answers wait for that.
-
-        Raises:
-            RankgateError: the clone does not have the commit; the baseline cannot be fetched; files lie outside of the
-                repository, or the head's are too large; or the check left no report.
         """
         repository = repository_around(str(self.repository))
         commit = repository.commit(pull.base_sha)

@@ -222,14 +222,7 @@ def _create(client: Client, check: Check, fields: Mapping[str, Any]) -> int:
 
 
 def _update(client: Client, check: Check, existing: _Ours, fields: Mapping[str, Any]) -> None:
-    """Complete a check run that is there. Judging the same once more is no later report: the first time stays.
-
-    Args:
-        client: of the API.
-        check: where it belongs.
-        existing: the check run.
-        fields: what of it is sent; `external_id` says which report it is of.
-    """
+    """Complete a check run that is there. Judging the same once more is no later report: the first time stays."""
     item, record = existing
     if item["completed_at"] and record.result != "pending":
         new_record = record_of(fields.get("external_id")) or record

@@ -288,11 +288,7 @@ def quality_of(
 
 
 def read_calibration(path: str) -> Calibration | None:
-    """What people found of a judge; None where there is no such file.
-
-    Raises:
-        RankgateError: the file is damaged, says what no labels can, or is written by a later version.
-    """
+    """What people found of a judge; None where there is no such file, a RankgateError where it is damaged."""
     if not Path(path).exists():
         return None
     with open_source(path) as source:

@@ -129,11 +129,7 @@ def read_answers(run: Run, gold: Gold, wants: frozenset[VerdictKind], depth: int
 
 
 def require_answers(answers: Answers) -> None:
-    """A candidate has answers, and the judge can read what they rest on.
-
-    Raises:
-        RankgateError: says which key of the run is missing.
-    """
+    """A candidate has answers, and the judge can read what they rest on; else a RankgateError names the key."""
     if answers.textless:
         query_id, item_id = answers.textless[0]
         problem = f"of {len(answers.textless):,} answers a passage has no text, such as {item_id!r} of {query_id!r}"
@@ -157,11 +153,7 @@ def plan_job(job: Job, store: Store) -> Planned:
 def do_job(
     job: Job, planned: Planned, store: Store, endpoint: Endpoint, *, workers: int, watch: Callable[[Spent], None]
 ) -> Outcome:
-    """Ask what is missing, first of the accepted run, within its budget; an interruption ends it in order.
-
-    Raises:
-        RankgateError: the store or a prompt of the user cannot be used.
-    """
+    """Ask what is missing, first of the accepted run, within its budget; an interruption ends it in order."""
     work = _Work(job, planned, store, endpoint, workers=workers, watch=watch)
     try:
         if not planned.tried:

@@ -194,9 +194,7 @@ def label_sheet(items: Collection[Item]) -> str:
 def read_sheet(path: str, items: Iterable[Item], by: str) -> list[Label]:
     """The labels of a person from a sheet, whatever its order and its further columns; empty cells are none.
 
-    Raises:
-        RankgateError: names line and column of each verdict that is none, and of each row that is not of these items,
-            stands twice, or has the claim of another row.
+    A RankgateError names row and column of each that is wrong, stands twice, or is of another sample.
     """
     places = _places(items)
     first_rows: dict[tuple[str, int], int] = {}

@@ -208,10 +208,7 @@ def object_in(content: str) -> Any:
 
     All of it, after a byte order mark; or what comes after the thoughts that a model shows; or what stands in the one
     fence of Markdown; each also with comments and a comma too many. A text that is itself a JSON string is read once
-    more. Two objects, or one in the midst of a sentence, are none: nobody knows which one is meant.
-
-    Raises:
-        JsonError: there is none.
+    more. Two objects, or one in the midst of a sentence, are none but a JsonError: nobody knows which is meant.
     """
     text = content.strip().removeprefix("\ufeff")
     after = _THOUGHTS_END.split(text)[-1]

@@ -48,12 +48,9 @@ def verdicts_file(run: InputFile | None, named: str | None = None) -> str | None
 
 
 def answer_of(sample: Sample, ranking: Ranking, depth: int) -> Answer:
-    """What a run says of a query, and what the gold says; a passage without a text is an empty one.
+    """What a run, read with `NEEDS`, says of a query, and what the gold says, of whose answers the first counts.
 
-    Args:
-        sample: of the gold; of several reference answers the first counts.
-        ranking: read with `NEEDS`.
-        depth: how many results are the context where the line does not say.
+    A passage without a text is an empty one; `depth` results are the context where the line does not say.
     """
     generated = (ranking.details or Details()).generated or Generated()
     return Answer(
@@ -84,14 +81,8 @@ def with_records(
     """The rankings, each with the records on its answer, to be stored.
 
     These are what any metric looks up for it, of each judge in `known` and whatever that one's limits: a gate that is
-    added later, or a judge that is chosen again, asks for nothing that was known once.
-
-    Args:
-        rankings: read with `NEEDS`.
-        gold: the questions.
-        known: the records.
-        depth: how many results are the context where the line does not say.
-        rubrics: the criteria in words, whose verdicts are kept.
+    added later, or a judge that is chosen again, asks for nothing that was known once. The rankings are read with
+    `NEEDS`; `rubrics` are the criteria in words whose verdicts are kept.
     """
     samples = gold.samples
     judges = sorted({(slot.judge, slot.repeat) for slot in known})

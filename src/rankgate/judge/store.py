@@ -42,9 +42,6 @@ class Store:
         """Open or create the file, and cut off a last line that a killed process left unfinished.
 
         Without `writes` it is only read, where it is there, and what comes is forgotten with the process.
-
-        Raises:
-            RankgateError: another process writes to it, it cannot be written, or a line is damaged.
         """
         self._records: dict[Slot, Record] = {}
         self.name = str(path)
@@ -132,20 +129,12 @@ def line_of(record: Record) -> bytes:
 
 
 def record_of(line: bytes) -> Record:
-    """The record of a line.
-
-    Raises:
-        ValueError: it is none.
-    """
+    """The record of a line."""
     return msgspec.convert(line_json(line), Record)
 
 
 def read_verdicts(path: str | Path) -> dict[Slot, Record]:
-    """What a file holds, also while a judge writes to it: a last line that is not yet whole does not count.
-
-    Raises:
-        RankgateError: it cannot be read, or a line is damaged; names the line.
-    """
+    """What a file holds, also while a judge writes to it: a last line that is not yet whole does not count."""
     try:
         with Path(path).open("rb") as lines:
             return by_slot(_read(lines, str(path)))
@@ -170,11 +159,7 @@ def listed(records: Iterable[Record]) -> bytes:
 
 
 def stored_verdicts(run: Run) -> dict[Slot, Record]:
-    """What was stored with the answers of a run, which is read for it, with `RunField.VERDICTS`.
-
-    Raises:
-        RankgateError: the run is malformed, or a verdict is damaged.
-    """
+    """What was stored with the answers of a run, which is read for it, with `RunField.VERDICTS`."""
     stored: list[Record] = []
     for ranking in run.rankings:
         data = (ranking.details.records if ranking.details else None) or b"[]"
