@@ -21,7 +21,7 @@ import pytest
 from tests.children import start
 from tests.conftest import ROOT
 from tests.judge.hash_judge import KEY, REFUSAL, Fault, HashJudge, judging, status
-from tests.judge.test_quotes import PASSAGES
+from tests.judge.test_replies import PASSAGES
 from tests.repositories import git
 
 from rankgate.cli import main

@@ -16,7 +16,7 @@ from tests.conftest import ROOT
 from tests.forges.faults import Answer as Response
 from tests.judge.cases import ALL, RETURNS, SHIPPING, answer, endpoint, run, some_judge, verdicts
 from tests.judge.hash_judge import INJECTED, REFUSAL, HashJudge, content_of, judging, status
-from tests.judge.test_quotes import PASSAGES
+from tests.judge.test_replies import PASSAGES
 
 from rankgate.judge.client import Spending
 from rankgate.judge.identity import messages_of
