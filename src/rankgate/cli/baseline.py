@@ -14,7 +14,7 @@ from rankgate.baselines.memory import MAX_ROUNDS, Memory, NotKeptError
 from rankgate.baselines.records import Record
 from rankgate.cli.baseline_accept import accept, answers_text, record
 from rankgate.cli.inputs import named_memory
-from rankgate.cli.options import TABLE_OR_JSON, add_option, add_shared, add_store, make_parser
+from rankgate.cli.options import SHARED, add_option, add_shared, make_parser
 from rankgate.cli.output import as_json, say
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.judge.store import stored_verdicts
@@ -72,9 +72,7 @@ def parser() -> argparse.ArgumentParser:
     add_option(prune, "--log", "of which log (default: history)", choices=logs, default="history")
     add_option(prune, "--yes", "do it; else it is only said what would go")
     for name in ("show", "history", "prune", "verify"):
-        add_store(parsers[name])
-        add_shared(parsers[name], "criteria")
-        parsers[name].add_argument("--format", **TABLE_OR_JSON)
+        add_shared(parsers[name], "store", "criteria", "table_or_json")
     add_option(parsers["history"], "--all", f"all of it (default: the last {MAX_LISTED})")
     add_option(parsers["history"], "--accepted", "what was accepted, in place of every run")
     return options
@@ -83,7 +81,8 @@ def parser() -> argparse.ArgumentParser:
 def _add_run(options: argparse.ArgumentParser) -> None:
     """The run that is stored, and what is stored with it."""
     add_shared(options, "run")
-    add_store(options, "--to")
+    _, text, settings = SHARED["store"]
+    add_option(options, "--baseline --to SPEC", text, **settings)
     add_shared(options, "gold", "criteria")
     add_option(options, "--depth N", "ranks to keep of each list (default: 100)", type=int)
     verdicts = "what a judge said of its answers, kept with them (default: RUN.verdicts.jsonl beside the run)"
@@ -92,8 +91,7 @@ def _add_run(options: argparse.ArgumentParser) -> None:
     add_option(options, "--commit SHA", commit)
     branch = "its branch (default: GITHUB_REF_NAME, else the one that is checked out)"
     add_option(options, "--branch NAME", branch)
-    add_shared(options, "date")
-    options.add_argument("--format", **TABLE_OR_JSON)
+    add_shared(options, "date", "table_or_json")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -14,7 +14,7 @@ from rankgate.baselines.base import KeptRun
 from rankgate.baselines.memory import lookup
 from rankgate.cli.check import SHOWN_ITEMS
 from rankgate.cli.inputs import criteria_if_any, named_memory, plan_of
-from rankgate.cli.options import add_option, add_shared, add_store, make_parser
+from rankgate.cli.options import add_option, add_shared, make_parser
 from rankgate.cli.output import as_json, reading_bar, say
 from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import DetailInputs, gold_of
@@ -63,8 +63,7 @@ def parser() -> argparse.ArgumentParser:
     )
     options.add_argument("before", metavar="BASE", action="named", help="the run before")
     options.add_argument("runs", metavar="RUN", nargs="+", action="named", help="the run after, or several candidates")
-    add_store(options)
-    add_shared(options, "gold", "criteria", "metrics", "match")
+    add_shared(options, "store", "gold", "criteria", "metrics", "match")
     page = "write a page with curves, segments and every question"
     add_option(options, "-o --output FILE.html", page, action="write")
     add_shared(options, "format")

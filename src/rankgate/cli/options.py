@@ -195,47 +195,53 @@ _MATCH = (
     "what makes a result a document of the gold: equal ids (default, or as the criteria say), the document "
     "of a chunk, a text that lies in a passage of the gold, or offsets that cover a span of it"
 )
-# Options that several commands share, by name, as argparse takes them.
-SHARED: dict[str, dict[str, Any]] = {
-    "baseline": {
-        "metavar": "SPEC",
-        "action": "named",
-        "help": f"what to compare with: {KINDS}, or any run file (default: inputs.baseline)",
-    },
-    "criteria": {
-        "metavar": "FILE",
-        "action": "read",
-        "help": f"ship criteria (default: the first of {', '.join(DEFAULT_PATHS)})",
-    },
-    "date": {"metavar": "YYYY-MM-DD", "help": "the date to judge by and to record (default: today, UTC)"},
-    "depth": {"metavar": "N", "type": int},
-    "format": {"choices": ["terminal", "json"], "default": "terminal", "help": "what to print"},
-    "gold": {
-        "metavar": "FILE",
-        "action": "named",
-        "help": f"the gold set ({', '.join(GOLD_FORMATS)}; {_INPUT})",
-    },
-    "match": {"choices": ["chunk", "doc", "text", "span"], "help": _MATCH},
-    "metrics": {
-        "metavar": "LIST",
-        "default": COMPARED_METRICS,
-        "help": f"comma-separated (default: {COMPARED_METRICS})",
-    },
-    "run": {"metavar": "FILE", "action": "named", "help": f"the run ({', '.join(RUN_FORMATS)}; {_INPUT})"},
-    "traffic_limit": {
-        "metavar": "N",
-        "type": int,
-        "help": "of inputs.traffic record so many questions, those first by a hash of their ids (default: all)",
-    },
-    "verdicts": {"metavar": "FILE", "action": "read"},
+# Options that several commands share, by name: as help writes each, its text, and how argparse takes it.
+SHARED: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "baseline": (
+        "--baseline SPEC",
+        f"what to compare with: {KINDS}, or any run file (default: inputs.baseline)",
+        {"action": "named"},
+    ),
+    "criteria": (
+        "--criteria FILE",
+        f"ship criteria (default: the first of {', '.join(DEFAULT_PATHS)})",
+        {"action": "read"},
+    ),
+    "date": ("--date YYYY-MM-DD", "the date to judge by and to record (default: today, UTC)", {}),
+    "depth": ("--depth N", "", {"type": int}),
+    "format": ("--format", "what to print", {"choices": ["terminal", "json"], "default": "terminal"}),
+    "gold": ("--gold FILE", f"the gold set ({', '.join(GOLD_FORMATS)}; {_INPUT})", {"action": "named"}),
+    "match": ("--match", _MATCH, {"choices": ["chunk", "doc", "text", "span"]}),
+    "metrics": (
+        "--metrics LIST",
+        f"comma-separated (default: {COMPARED_METRICS})",
+        {"default": COMPARED_METRICS},
+    ),
+    "run": ("--run FILE", f"the run ({', '.join(RUN_FORMATS)}; {_INPUT})", {"action": "named"}),
+    "store": (
+        "--baseline SPEC",
+        f"the store: {KINDS} (default: inputs.baseline)",
+        {"dest": "store_named", "action": "read"},
+    ),
+    "table_or_json": (
+        "--format",
+        "what to print (default: table)",
+        {"choices": ["table", "json"], "default": "table"},
+    ),
+    "traffic_limit": (
+        "--traffic-limit N",
+        "of inputs.traffic record so many questions, those first by a hash of their ids (default: all)",
+        {"type": int},
+    ),
+    "verdicts": ("--verdicts FILE", "", {"action": "read"}),
 }
 
 
 def add_shared(parser: argparse.ArgumentParser, *names: str, **texts: str) -> None:
     """Add options of `SHARED`; one that is given by keyword has a help text of the command's."""
     for name in (*names, *texts):
-        settings = SHARED[name] if name in names else {**SHARED[name], "help": texts[name]}
-        parser.add_argument(f"--{name.replace('_', '-')}", **settings)
+        written, text, settings = SHARED[name]
+        add_option(parser, written, texts.get(name, text), **settings)
 
 
 def add_option(parser: argparse.ArgumentParser, written: str, text: str, **settings: Any) -> None:
@@ -246,19 +252,6 @@ def add_option(parser: argparse.ArgumentParser, written: str, text: str, **setti
     elif not settings.keys() & {"action", "choices"}:
         settings["action"] = "store_true"
     parser.add_argument(*names, help=text, **settings)
-
-
-TABLE_OR_JSON: dict[str, Any] = {
-    "choices": ["table", "json"],
-    "default": "table",
-    "help": "what to print (default: table)",
-}
-
-
-def add_store(parser: argparse.ArgumentParser, *others: str) -> None:
-    """`--baseline`, under which other names as well."""
-    text = f"the store: {KINDS} (default: inputs.baseline)"
-    parser.add_argument("--baseline", *others, dest="store_named", metavar="SPEC", action="read", help=text)
 
 
 def date_of(arguments: argparse.Namespace) -> str:
