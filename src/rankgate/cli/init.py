@@ -119,7 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
         run_file = run_file and _with_map(run_file, earlier.run)
     block = retriever_text(retriever) if retriever else block_in(before)
     first_run = _first_run(gold.path, to) if gold else ""
-    job = workflow_job(arguments, to, first_run, records=block is not None)
+    job = _workflow_job(arguments, to, first_run, records=block is not None)
     if not arguments.force:
         _refuse_existing(to if gold else None, has_retriever=retriever is not None, workflows=job is not None)
     start = None
@@ -395,7 +395,7 @@ def _add_retriever(path: str, before: str, block: str) -> None:
     print(f"next:\n  $ rankgate check --record{criteria_option}\n  $ rankgate baseline accept{criteria_option}")
 
 
-def workflow_job(arguments: argparse.Namespace, criteria: str, first_run: str, *, records: bool) -> Job | None:
+def _workflow_job(arguments: argparse.Namespace, criteria: str, first_run: str, *, records: bool) -> Job | None:
     """What the workflows need to know, from the criteria where no gold set is named; None without `--github`.
 
     `first_run` is where the run lies that will be recorded.

@@ -6,10 +6,9 @@ import argparse
 import json
 import math
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import asdict, replace
@@ -36,15 +35,14 @@ from rankgate.judge.calibration import (
     words_of_people,
 )
 from rankgate.judge.label_files import Label, LabelKey, Labels
-from rankgate.judge.model import Answer
 from rankgate.judge.plan import judged
 from rankgate.judge.runs import verdicts_beside
 from rankgate.judge.sample import AnswerKey, Design, Item, answers_key, item_of
-from rankgate.metrics.answers import JudgedMetric, criterion_of
+from rankgate.metrics.answers import criterion_of
 from rankgate.metrics.scoring import clusters_of
 from rankgate.model.answers import GateJudge, JudgeMark
 from rankgate.model.judge_words import labels_text
-from rankgate.model.values import Sample, Unit
+from rankgate.model.values import Unit
 from rankgate.model.verdicts import NO_VERDICT, AnswerVerdicts, Calibration, MetricCalibration
 from rankgate.model.wording import count_text, interval_text, value_text
 from rankgate.readers.yaml_text import with_entry
@@ -74,15 +72,6 @@ _LEGEND = Pairs(
 )
 
 
-class _LabelledRun(NamedTuple):
-    """A run: its answers' keys, the judge's values by metric, what was drawn of it, and what people checked."""
-
-    keys: Mapping[str, str]
-    values: Mapping[str, Mapping[str, float]]
-    drawn: Sequence[AnswerKey]
-    checked: dict[str, Checked]
-
-
 def calibrate(arguments: argparse.Namespace) -> int:
     """Compute, write and print."""
     path = arguments.sample
@@ -94,16 +83,19 @@ def calibrate(arguments: argparse.Namespace) -> int:
     words = words_of_people(items, labels, no_answer, run.rubrics)
     if not words:
         raise bad_input("nobody has labelled all of an answer yet; go on with `rankgate judge label`", file=path)
-    counted = [unit.key for unit in design.drawn(words) if unit.key]
+    drawn = design.drawn(words)
+    counted = [unit.key for unit in drawn if unit.key]
     skipped = design.skipped(words)
     late = count_text(len(words) - len(counted), "labelled answer")
     if skipped and not counted:
         text = f"labels count in the order of the sample: label {shown(skipped.query_id)}, for {late} after it to count"
         raise bad_input(text, file=path)
-    labelled = _labelled_run(run, design, items, words, path)
-    calibration = _calibration(run, design, labelled, words)
+    items_by_key = {each.key: each for each in items}
+    verdicts = _verdicts(run, design, items_by_key)
+    checked = _checked(run, drawn, items_by_key, words, verdicts, path)
+    calibration = _calibration(run, design, drawn, words, verdicts, checked)
     output, named = _write(arguments, run.criteria, calibration)
-    differing = disagreements(labelled.checked.values())
+    differing = disagreements(checked.values())
     judges = {name: trust_of(calibration, JudgeMark(run.judge.id, ""), name).judge() for name in calibration.metrics}
     if arguments.format == "json":
         facts = {
@@ -224,26 +216,47 @@ def _labels(paths: Sequence[str], items: Sequence[Item]) -> Labels:
     return labels
 
 
-def _labelled_run(
-    run: Judged, design: Design, items: Sequence[Item], words: Mapping[str, People], path: str
-) -> _LabelledRun:
-    """What is known of the run.
+def _verdicts(run: Judged, design: Design, items_by_key: Mapping[str, Item]) -> dict[str, tuple[AnswerVerdicts, ...]]:
+    """The judge's verdicts by query, one set a repeat.
 
     Raises:
         RankgateError: it is another run than was labelled, or the judge was not asked.
     """
     answers = {each.query_id: each for each in run.run.answers}
-    items_by_key = {each.key: each for each in items}
-    _refuse_other_run(run, answers, design, items_by_key)
-    repeats = run.criteria.judge.repeats if run.criteria.judge else 1
-    verdicts: dict[str, tuple[AnswerVerdicts, ...]] = {}  # one a repeat
-    for query, answer in answers.items():
-        verdicts[query] = tuple(judged(answer, run.judge, run.wants, run.known, repeat) for repeat in range(repeats))
+    for unit in design.units:
+        answer = answers.get(unit.query_id)
+        item = items_by_key.get(unit.key)
+        if unit.key == "":  # nothing was there to label, and an answer now is no item
+            continue
+        if answer is None or (item and item_of(answer) != replace(item, claims=(), rubrics=())):
+            text = f"has another answer to {shown(unit.query_id)} than was labelled; name the run that was: "
+            raise bad_input(text + shown(design.run), file=run.run.run, key="answer")
+    repeats = range(run.criteria.judge.repeats if run.criteria.judge else 1)
+    verdicts = {
+        query: tuple(judged(answer, run.judge, run.wants, run.known, repeat) for repeat in repeats)
+        for query, answer in answers.items()
+    }
     of_units = [verdicts[unit.query_id] for unit in design.units if unit.query_id in verdicts]
     if lacking := sum(any(map(_lacks_verdicts, repeated)) for repeated in of_units):
         text = f"judge {run.judge.short} was not asked about {count_text(lacking, 'answer')} of those to draw from"
         raise bad_input(f"{text}; `{run.command}` with this run as --run asks it", file=run.run.run)
-    drawn = design.drawn(words)
+    return verdicts
+
+
+def _lacks_verdicts(verdicts: AnswerVerdicts) -> bool:
+    rubrics = verdicts.rubrics.values() if isinstance(verdicts.rubrics, Mapping) else ()
+    return NO_VERDICT in (verdicts.state, verdicts.support, *rubrics)
+
+
+def _checked(
+    run: Judged,
+    drawn: Sequence[AnswerKey],
+    items_by_key: Mapping[str, Item],
+    words: Mapping[str, People],
+    verdicts: Mapping[str, tuple[AnswerVerdicts, ...]],
+    path: str,
+) -> dict[str, Checked]:
+    """What people checked of the answers that were drawn, by query; an error where the judge was not asked."""
     support = {unit.key: support_of(items_by_key[unit.key], run.judge, run.known) for unit in drawn if unit.key}
     if unasked := sum(each == NO_VERDICT for each in support.values()):
         text = f"judge {run.judge.short} was not asked about the labelled claims of {count_text(unasked, 'answer')}"
@@ -254,64 +267,40 @@ def _labelled_run(
         if isinstance(of_claims, tuple):
             item = items_by_key[unit.key]
             checked[unit.query_id] = Checked(item, words[unit.key], verdicts[unit.query_id], of_claims)
-    absent = [sample for query, sample in run.gold.samples.items() if query not in answers]
-    values = {metric.name: _values(metric, verdicts, absent) for metric in metrics_of(run.rubrics)}
-    keys = {query: item_of(answer).key for query, answer in answers.items()}
-    return _LabelledRun(keys, values, drawn, checked)
+    return checked
 
 
-def _refuse_other_run(
-    run: Judged, answers: Mapping[str, Answer], design: Design, items_by_key: Mapping[str, Item]
-) -> None:
-    for unit in design.units:
-        answer = answers.get(unit.query_id)
-        item = items_by_key.get(unit.key)
-        if unit.key == "":  # nothing was there to label, and an answer now is no item
-            continue
-        if answer is None or (item and item_of(answer) != replace(item, claims=(), rubrics=())):
-            text = f"has another answer to {shown(unit.query_id)} than was labelled; name the run that was: "
-            raise bad_input(text + shown(design.run), file=run.run.run, key="answer")
-
-
-def _values(
-    metric: JudgedMetric, verdicts: Mapping[str, Collection[AnswerVerdicts]], absent: Sequence[Sample]
-) -> dict[str, float]:
-    """The metric's values by query, over the repeats; of queries that the run lacks the worst."""
-    values: dict[str, float] = {}
-    for query, repeated in verdicts.items():
-        value = metric.mean(repeated)
-        if value is not None:
-            values[query] = value
-    if metric.worst is not None:
-        values |= {sample.query_id: metric.worst for sample in absent if metric.counts(sample)}
-    return values
-
-
-def _lacks_verdicts(verdicts: AnswerVerdicts) -> bool:
-    rubrics = verdicts.rubrics.values() if isinstance(verdicts.rubrics, Mapping) else ()
-    return NO_VERDICT in (verdicts.state, verdicts.support, *rubrics)
-
-
-def _calibration(run: Judged, design: Design, labelled: _LabelledRun, words: Mapping[str, People]) -> Calibration:
+def _calibration(
+    run: Judged,
+    design: Design,
+    drawn: Sequence[AnswerKey],
+    words: Mapping[str, People],
+    verdicts: Mapping[str, tuple[AnswerVerdicts, ...]],
+    checked: dict[str, Checked],
+) -> Calibration:
+    absent = [sample for query, sample in run.gold.samples.items() if query not in verdicts]
     clusters = dict(zip(run.gold.samples, clusters_of(run.gold), strict=False))
     metrics = metrics_of(run.rubrics)
-    by_name: dict[str, MetricCalibration] = {}
+    by_metric: dict[str, dict[str, float]] = {}  # the judge's values, by query
+    calibrations: dict[str, MetricCalibration] = {}
     for metric in metrics:
-        values = labelled.values[metric.name]
-        of_metric = metric_calibration(metric, design.units, labelled.drawn, values, labelled.checked, clusters)
-        if of_metric:
-            by_name[metric.name] = replace(of_metric, criterion=criterion_of(metric, run.rubrics))
+        values = {query: mean for query, each in verdicts.items() if (mean := metric.mean(each)) is not None}
+        if metric.worst is not None:
+            values |= {sample.query_id: metric.worst for sample in absent if metric.counts(sample)}
+        by_metric[metric.name] = values
+        if of_metric := metric_calibration(metric, design.units, drawn, values, checked, clusters):
+            calibrations[metric.name] = replace(of_metric, criterion=criterion_of(metric, run.rubrics))
     segments = segments_by_query(run.gold, run.criteria)
     return Calibration(
         judge=run.judge.id,
         model=run.judge.model,
         date=today(),
         run=redacted(run.run.run),
-        answers=answers_key(labelled.keys),
+        answers=answers_key({answer.query_id: item_of(answer).key for answer in run.run.answers}),
         people=tuple(sorted({by for each in words.values() for by in each})),
         agreement=agreement(words.values()),
-        metrics=by_name,
-        segments=segment_calibrations(metrics, labelled.checked, labelled.values, segments, clusters),
+        metrics=calibrations,
+        segments=segment_calibrations(metrics, checked, by_metric, segments, clusters),
     )
 
 

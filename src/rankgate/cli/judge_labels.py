@@ -244,15 +244,15 @@ def _label(arguments: argparse.Namespace) -> Iterator[str]:
     items = label_files.read_sample(arguments.sample)
     by = arguments.by.strip()
     path = arguments.output or f"{arguments.sample.removesuffix('.jsonl')}.labels.jsonl"
-    labels = take_labels(arguments, items, path)
-    done = sum(all((by, item.key, n) in labels for n in due(item, labels, by)) for item in items)
+    labels = _take_labels(arguments, items, path)
+    done = sum(all((by, item.key, n) in labels for n in _due(item, labels, by)) for item in items)
     yield f"{redacted(path)}: {done:,} of {count_text(len(items), 'answer')} labelled by {by}"
     if done == len(items):
         labels_file = [] if arguments.output is None else [arguments.output]
         yield next_line("judge", "calibrate", arguments.sample, *labels_file, "--write")
 
 
-def take_labels(arguments: argparse.Namespace, items: Sequence[Item], path: str) -> Labels:
+def _take_labels(arguments: argparse.Namespace, items: Sequence[Item], path: str) -> Labels:
     """All labels after what this person says now, at the terminal or in a sheet."""
     labels = label_files.read_labels(path, items)
     by = arguments.by.strip()
@@ -275,7 +275,7 @@ def take_labels(arguments: argparse.Namespace, items: Sequence[Item], path: str)
     return labels
 
 
-def due(item: Item, labels: Labels, by: str) -> Sequence[int]:
+def _due(item: Item, labels: Labels, by: str) -> Sequence[int]:
     """What is asked of an answer: its claims only where somebody said that it states something."""
     of_answer = labels.get((by, item.key, 0))
     return item.due(asserts=of_answer is not None and of_answer.verdict == "asserts")
@@ -292,7 +292,7 @@ def _ask(items: Sequence[Item], labels: dict[LabelKey, Label], path: str, by: st
     position = 0
     while position < len(statements):
         number, item, n = statements[position]
-        if position in skipped or (by, item.key, n) in labels or n not in due(item, labels, by):
+        if position in skipped or (by, item.key, n) in labels or n not in _due(item, labels, by):
             position += 1
             continue
         kind = item.labelled(n)

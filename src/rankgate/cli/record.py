@@ -179,21 +179,6 @@ def run(arguments: argparse.Namespace) -> int:
     return _record(arguments, gold, criteria, retriever, calls)
 
 
-class _Progress:
-    """How many questions are answered, and of how many."""
-
-    def __init__(self) -> None:
-        self.done = 0
-        self.total = 0
-
-    def update(self, done: int, total: int) -> None:
-        self.done = done
-        self.total = total
-
-    def share(self) -> float:
-        return self.done / max(1, self.total)
-
-
 def _record(
     arguments: argparse.Namespace, gold: Gold, criteria: Criteria | None, retriever: Retriever, calls: Calls
 ) -> int:
@@ -205,11 +190,16 @@ def _record(
     traffic = _traffic(arguments, criteria, base)
     # From here on the user's code runs, and may change the directory.
     path = output if output == STDIN else Path(output).absolute()
-    progress = _Progress()
+    share = 0.0  # of the questions, answered
+
+    def progress(done: int, total: int) -> None:
+        nonlocal share
+        share = done / max(1, total)
+
     try:
         with (
             terminated_as_interrupted(),
-            bar(progress.share, "recording"),
+            bar(lambda: share, "recording"),
             _marked(str(path)),
             ExitStack() as ending,
         ):
@@ -234,7 +224,7 @@ def _record(
                     name=output,
                     timeout=calls.timeout,
                     retries=calls.retries,
-                    progress=progress.update,
+                    progress=progress,
                 )
     except (KeyboardInterrupt, StopError) as stop:
         is_refused = isinstance(stop, StopError)
