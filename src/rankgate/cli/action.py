@@ -55,8 +55,7 @@ _ENDED = "the job ended before there was a verdict: it was cancelled, or the ste
 _KEY = "whoever can push can use your App's token; use the hardened workflows: docs/workflows.md#with-an-app"
 _READ_ONLY = "the token of this pull request can only read; the reporting workflow publishes the verdict"
 _READ_ONLY_PUSH = "the token of this job can only read, as after a push of Dependabot; its exit code is the verdict"
-
-PREFIX = "RANKGATE_"
+PREFIX = "RANKGATE_"  # of the variables by which action.yml passes its inputs
 
 
 class ActionInputs(msgspec.Struct, frozen=True, kw_only=True):

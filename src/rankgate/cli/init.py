@@ -67,7 +67,6 @@ MAX_SMALL = 5  # segments that are named
 ENDPOINT = "https://api.openai.com/v1"
 MODEL = "gpt-4o-2024-08-06"
 _TEXTS = {GATE: gate_text, REPORT: report_text}
-
 _REMOTE_HEAD = ".git/refs/remotes/origin/HEAD"
 
 
@@ -266,7 +265,7 @@ def _gate_of(metric: Metric, drop: float) -> Gate:
     return Gate(name=metric.name, metric=metric, regression_max=drop, evidence=Evidence.PROVEN_HARM)
 
 
-def _relative(path: str | Path, folder: Path) -> str:
+def _relative(path: str | Path, folder: Path = Path()) -> str:
     return Path(os.path.relpath(path, folder)).as_posix()
 
 
@@ -337,8 +336,8 @@ def _ignore(runs: Sequence[str], folder: Path = Path()) -> str:
 def _say_what_to_commit(arguments: argparse.Namespace, start: Start, to: str, *, committed: bool) -> None:
     """What belongs into git; a run that a workflow takes as it is belongs there, too."""
     base = Path(to).parent
-    run_path = Path(os.path.relpath(base / start.run.path)).as_posix()
-    baseline = Path(os.path.relpath(base / start.baseline)).as_posix()
+    run_path = _relative(base / start.run.path)
+    baseline = _relative(base / start.baseline)
     gold_path = arguments.gold.path
     ignored = _ignore([] if committed else [run_path], _data_folder(gold_path, to))
     names = ", ".join(map(redacted, (to, gold_path, *[run_path] * committed)))
@@ -420,9 +419,12 @@ def _workflow_job(arguments: argparse.Namespace, criteria: str, first_run: str, 
     if not (records or arguments.run or Path(run).is_file()):
         advice = f"name what to record with --retriever, --url or --command, or commit {run!r}"
         raise bad_input(f"the workflow has no run to judge: {advice}")
+    run = _inside(run)
+    inner = _inside(criteria)
+    first = next((path for path in DEFAULT_PATHS if path == inner or Path(path).is_file()), None)
     return Job(
-        run=_inside(run),
-        criteria=_named(_inside(criteria)),
+        run=run,
+        criteria=None if first == inner else inner,  # the action looks for the first itself
         branches=_default_branches(),
         action=action_of(arguments.action, __version__),
         records=records,
@@ -430,14 +432,8 @@ def _workflow_job(arguments: argparse.Namespace, criteria: str, first_run: str, 
     )
 
 
-def _named(criteria: str) -> str | None:
-    """Criteria as the action's input; None where they are the first that it looks for."""
-    first = next((path for path in DEFAULT_PATHS if path == criteria or Path(path).is_file()), None)
-    return None if first == criteria else criteria
-
-
 def _inside(path: str) -> str:
-    inner = Path(os.path.relpath(path)).as_posix()
+    inner = _relative(path)
     if inner.startswith("../"):
         raise bad_input("lies outside this directory; run init at the repository's root", file=path)
     return inner
