@@ -15,7 +15,8 @@ from msgspec.structs import replace
 
 from rankgate import __version__
 from rankgate.baselines.directory import holds_acceptance
-from rankgate.cli.options import add_option, add_retriever, add_shared, make_parser, retriever_of
+from rankgate.cli.inputs import add_retriever, retriever_of
+from rankgate.cli.options import add_option, add_shared, make_parser
 from rankgate.cli.output import reading_bar
 from rankgate.criteria import DEFAULT_PATHS, Gate, InputFile, Inputs, find_criteria, inputs_named, load_criteria
 from rankgate.criteria.inputs import FIRST_INPUTS, gold_of, missing_inputs

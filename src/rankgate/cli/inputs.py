@@ -1,4 +1,4 @@
-"""What commands read by their arguments: reports, criteria, stores, metrics; and what they may not write over."""
+"""What commands read by their arguments: reports, criteria, metrics, retrievers; and what they may not write over."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rankgate.cli.options import ReadFile, WriteFile, named_paths
-from rankgate.criteria import find_criteria, inputs_named
+from rankgate.criteria import InputFile, find_criteria, inputs_named
 from rankgate.errors import RankgateError, bad_input
 from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import BY_CHUNK, DEFAULT_K, By, Matching
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rankgate.criteria.retriever_block import Retriever
 
 
+RETRIEVERS = {"retriever": "function", "url": "url", "command": "command"}  # what each option names of the block
 MAX_REPORT_BYTES = 256 * 1024 * 1024  # a report of ten thousand gates has a few megabytes
 
 
@@ -77,6 +78,11 @@ def refuse_overwriting(command: str, arguments: argparse.Namespace) -> None:
     overwriting(outputs, inputs)
 
 
+def as_written(file: InputFile) -> str:
+    """The file as an option names it."""
+    return f"{file.format}:{file.path}" if file.format else file.path
+
+
 def default_criteria() -> str | None:
     """The criteria file in one of the usual places, or None."""
     try:
@@ -120,6 +126,25 @@ def memory_of(store: str) -> Memory:
 def named_memory(arguments: argparse.Namespace) -> Memory:
     """The memory of the store that the arguments or the criteria name."""
     return memory_of(store_named(arguments, criteria_if_any(arguments)))
+
+
+def add_retriever(options: argparse.ArgumentParser, help_begins: str) -> None:
+    """The kinds of retrievers, one of which may be named; `help_begins` says what for, such as `in its place`."""
+    kinds = options.add_mutually_exclusive_group()
+    function = f"{help_begins} the function to call, or an object of LangChain, LlamaIndex or Haystack"
+    kinds.add_argument("--retriever", metavar="MODULE:FUNCTION", help=function)
+    url = f"{help_begins} the address to send each question to; {{{{question}}}} is filled in after its `?`"
+    kinds.add_argument("--url", metavar="ADDRESS", help=url)
+    command = f"{help_begins} the command to run for each question, without a shell"
+    kinds.add_argument("--command", metavar="WORDS", help=command)
+
+
+def retriever_of(arguments: argparse.Namespace) -> Retriever | None:
+    """What one of these options names."""
+    from rankgate.criteria.retriever_block import retriever_named  # pydantic is paid for only here
+
+    given = ((kind, getattr(arguments, option)) for option, kind in RETRIEVERS.items())
+    return next((retriever_named(kind, value) for kind, value in given if value is not None), None)
 
 
 def retriever_in(criteria: Criteria | None) -> Retriever:

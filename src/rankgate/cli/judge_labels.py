@@ -17,8 +17,8 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.cli.inputs import judge_in, required_criteria
-from rankgate.cli.options import add_option, add_shared, as_written, inputs_of
+from rankgate.cli.inputs import as_written, judge_in, required_criteria
+from rankgate.cli.options import add_option, add_shared, inputs_of
 from rankgate.cli.output import forces_colour, say
 from rankgate.cli.terminal import show_pages
 from rankgate.criteria import Criteria

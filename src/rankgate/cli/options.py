@@ -17,9 +17,7 @@ from rankgate.readers.source import STDIN
 
 if TYPE_CHECKING:
     from rankgate.criteria.inputs import Inputs
-    from rankgate.criteria.retriever_block import Retriever
 
-RETRIEVERS = {"retriever": "function", "url": "url", "command": "command"}  # what each option names of the block
 _MOST_LINES = 2  # of a usage that stands above an error
 
 
@@ -105,11 +103,6 @@ def refuse_two_stdins(arguments: argparse.Namespace) -> None:
     """Standard input can be read once."""
     if [each.path for each in named_paths(arguments, ReadFile)].count(STDIN) > 1:
         raise bad_input("only one input can be read from standard input (-)")
-
-
-def as_written(file: InputFile) -> str:
-    """The file as an option names it."""
-    return f"{file.format}:{file.path}" if file.format else file.path
 
 
 class _Parser(argparse.ArgumentParser):
@@ -281,22 +274,3 @@ def inputs_of(arguments: argparse.Namespace) -> Inputs:
 def today() -> str:
     """Today in UTC."""
     return dt.datetime.now(dt.UTC).date().isoformat()
-
-
-def add_retriever(options: argparse.ArgumentParser, help_begins: str) -> None:
-    """The kinds of retrievers, one of which may be named; `help_begins` says what for, such as `in its place`."""
-    kinds = options.add_mutually_exclusive_group()
-    function = f"{help_begins} the function to call, or an object of LangChain, LlamaIndex or Haystack"
-    kinds.add_argument("--retriever", metavar="MODULE:FUNCTION", help=function)
-    url = f"{help_begins} the address to send each question to; {{{{question}}}} is filled in after its `?`"
-    kinds.add_argument("--url", metavar="ADDRESS", help=url)
-    command = f"{help_begins} the command to run for each question, without a shell"
-    kinds.add_argument("--command", metavar="WORDS", help=command)
-
-
-def retriever_of(arguments: argparse.Namespace) -> Retriever | None:
-    """What one of these options names."""
-    from rankgate.criteria.retriever_block import retriever_named  # pydantic is paid for only here
-
-    given = ((kind, getattr(arguments, option)) for option, kind in RETRIEVERS.items())
-    return next((retriever_named(kind, value) for kind, value in given if value is not None), None)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
 
-from rankgate.cli.options import as_written
+from rankgate.cli.inputs import as_written
 from rankgate.criteria import InputFile
 from rankgate.errors import bad_input
 from rankgate.readers.source import STDIN

@@ -15,8 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from rankgate.cli.inputs import criteria_if_any, refuse_overwriting, retriever_in
-from rankgate.cli.options import RETRIEVERS, add_option, add_retriever, add_shared, make_parser, retriever_of
+from rankgate.cli.inputs import (
+    RETRIEVERS,
+    add_retriever,
+    criteria_if_any,
+    refuse_overwriting,
+    retriever_in,
+    retriever_of,
+)
+from rankgate.cli.options import add_option, add_shared, make_parser
 from rankgate.cli.output import bar, say
 from rankgate.cli.processes import terminated_as_interrupted
 from rankgate.collecting.code_state import FAILED, Making, code_state, now
