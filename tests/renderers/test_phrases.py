@@ -42,25 +42,29 @@ NO_BASELINE = changed(GATE, baseline=None, delta=None, delta_ci=None)
 
 
 @pytest.mark.parametrize(
-    ("gate", "baseline", "now", "change"),
+    ("gate", "values", "now", "change"),
     [
-        pytest.param(GATE, "91.9%", "85.8%", "−6.1 pp", id="share"),
-        pytest.param(SCORE, "0.919", "0.858", "−0.061", id="score"),
-        pytest.param(LATENCY, "30.0 ms", "35.2 ms", "+5.2 ms", id="milliseconds"),
-        pytest.param(NO_BASELINE, "–", "85.8%", "–", id="no baseline"),
+        pytest.param(GATE, "91.9% → 85.8%", "85.8%", "−6.1 pp", id="share"),
+        pytest.param(SCORE, "0.919 → 0.858", "0.858", "−0.061", id="score"),
+        pytest.param(LATENCY, "30.0 ms → 35.2 ms", "35.2 ms", "+5.2 ms", id="milliseconds"),
+        pytest.param(NO_BASELINE, "85.8%", "85.8%", "–", id="no baseline"),
         pytest.param(changed(NO_BASELINE, value=None), "–", "–", "–", id="nothing scored"),
-        pytest.param(changed(GATE, delta=0.0), "91.9%", "85.8%", "±0.0 pp", id="nothing changed"),
+        pytest.param(changed(GATE, delta=0.0), "91.9% → 85.8%", "85.8%", "±0.0 pp", id="nothing changed"),
         pytest.param(
-            changed(GATE, value=0.84999), "91.900%", "84.999%", "−6.100 pp", id="decimals that show a broken floor"
+            changed(GATE, value=0.84999),
+            "91.900% → 85.800%",
+            "84.999%",
+            "−6.100 pp",
+            id="decimals that show a broken floor",
         ),
         pytest.param(
-            changed(GATE, delta=-0.0301), "91.90%", "85.80%", "−3.01 pp", id="decimals that show a broken drop"
+            changed(GATE, delta=-0.0301), "91.90% → 85.80%", "85.80%", "−3.01 pp", id="decimals that show a broken drop"
         ),
-        pytest.param(changed(GATE, value=0.85), "91.9%", "85.0%", "−6.1 pp", id="exactly at the floor"),
+        pytest.param(changed(GATE, value=0.85), "91.9% → 85.8%", "85.0%", "−6.1 pp", id="exactly at the floor"),
     ],
 )
-def test_values_of_a_gate(gate: GateResult, baseline: str, now: str, change: str) -> None:
-    assert (phrases.gate_baseline(gate), phrases.gate_now(gate), phrases.gate_change(gate)) == (baseline, now, change)
+def test_values_of_a_gate(gate: GateResult, values: str, now: str, change: str) -> None:
+    assert (phrases.gate_values(gate), phrases.gate_now(gate), phrases.gate_change(gate)) == (values, now, change)
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,9 @@ from rankgate.model.values import TOLERANCE, ReasonKind, Ruling, Verdict
 from rankgate.model.wording import (
     beyond_word,
     count_text,
-    exact_decimals,
     is_plain_name,
+    limit_decimals,
     limit_word,
-    telling_decimals,
     value_text,
 )
 
@@ -69,7 +68,7 @@ def _below_floors(topic: Topic) -> str:
         in_doubt = any(each.kind is ReasonKind.THRESHOLD and each.ruling is Ruling.INCONCLUSIVE for each in reasons)
         value, limit = gate.measured.value, gate.limits.threshold
         if gate.is_unproven and in_doubt and gate.name != of_sentence and value is not None and limit is not None:
-            decimals = max(telling_decimals(value, limit, gate.unit), exact_decimals(limit, gate.unit))
+            decimals = limit_decimals(limit, value, gate.unit)
             floor = f"{limit_word(gate.direction)} {value_text(limit, gate.unit, decimals)}"
             texts.append(f"{gate.metric} ({value_text(value, gate.unit, decimals)}, {floor})")
     more = f" and {len(texts) - MAX_FLOORS} more" if len(texts) > MAX_FLOORS else ""

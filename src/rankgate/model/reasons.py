@@ -25,9 +25,9 @@ from rankgate.model.wording import (
     confidence_text,
     count_text,
     delta_text,
-    exact_decimals,
     harm_word,
     interval_text,
+    limit_decimals,
     limit_word,
     size_text,
     telling_decimals,
@@ -136,7 +136,7 @@ def _threshold(reason: Reason, gate: GateResult, _: str) -> str:
     value = counted.value if counted else gate.measured.value or 0.0
     threshold = gate.limits.threshold or 0.0
     unit = gate.unit
-    decimals = max(telling_decimals(value, threshold, unit), exact_decimals(threshold, unit))
+    decimals = limit_decimals(threshold, value, unit)
     where = "above" if value > threshold else "below"
     if abs(value - threshold) <= TOLERANCE:
         where = "exactly at"
@@ -162,8 +162,7 @@ def _regression(reason: Reason, gate: GateResult, _: str) -> str:
     value, baseline = gate.change.paired_value or 0.0, gate.change.baseline or 0.0
     allowed = gate.limit or 0.0
     decimals = max(
-        exact_decimals(allowed, unit),
-        telling_decimals(delta, allowed, unit),
+        limit_decimals(allowed, delta, unit),
         telling_decimals(delta, 0.0, unit),
         telling_decimals(value, baseline, unit),
     )

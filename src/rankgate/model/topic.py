@@ -10,8 +10,8 @@ from rankgate.model.gate_result import GateResult
 from rankgate.model.report import Report
 from rankgate.model.values import Direction, Unit
 from rankgate.model.wording import (
-    exact_decimals,
     is_plain_name,
+    limit_decimals,
     points_text,
     size_text,
     telling_decimals,
@@ -40,15 +40,11 @@ class Numbers:
         self.decimals = self._decimals(conclusion)
 
     def _decimals(self, conclusion: Conclusion) -> int:
-        decimals = [exact_decimals(0.0, self.unit)]
         of_drop = conclusion.rule == "drop"
-        if conclusion.limit is not None:
-            decimals.append(exact_decimals(conclusion.limit, self.unit))
-            if of_drop or conclusion.now is not None:
-                decimals.append(telling_decimals(self.change if of_drop else self.now, conclusion.limit, self.unit))
+        decimals = limit_decimals(conclusion.limit, self.change if of_drop else conclusion.now, self.unit)
         if of_drop and conclusion.before is not None and conclusion.now is not None:
-            decimals.append(telling_decimals(self.now, self.before, self.unit))
-        return max(decimals)
+            return max(decimals, telling_decimals(self.now, self.before, self.unit))
+        return decimals
 
     def decimals_beside(self, bound: float) -> int:
         """Those with which the end of the interval also differs from the limit that it does not clear."""

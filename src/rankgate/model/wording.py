@@ -79,7 +79,7 @@ def _with_points(text: str) -> str:
 
 def beyond_text(beyond: float, covered: float, unit: Unit) -> str:
     """`it covers 5.0 points beyond the limit, and this is 6.3 beyond`."""
-    digits = max(exact_decimals(covered, unit), telling_decimals(beyond, covered, unit))
+    digits = limit_decimals(covered, beyond, unit)
     size = points_text(covered, unit, digits)
     return f"it covers {size} beyond the limit, and this is {size_text(beyond, unit, digits).partition(' ')[0]} beyond"
 
@@ -159,6 +159,14 @@ def exact_decimals(limit: float, unit: Unit) -> int:
         if abs(round(shown, decimals) - shown) <= TOLERANCE * max(1.0, abs(shown)):
             return decimals
     return _MAX_DECIMALS
+
+
+def limit_decimals(limit: float | None, value: float | None, unit: Unit) -> int:
+    """Those that write a limit as it was given, and with which another value beside it looks different."""
+    if limit is None:
+        return _decimals(unit, None)
+    exact = exact_decimals(limit, unit)
+    return exact if value is None else max(exact, telling_decimals(value, limit, unit))
 
 
 def count_text(count: int, one: str, many: str | None = None) -> str:

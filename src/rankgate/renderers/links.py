@@ -8,6 +8,7 @@ from functools import cache
 import msgspec
 
 from rankgate.model.report import Report
+from rankgate.model.values import Verdict
 from rankgate.model.wording import count_text
 from rankgate.renderers import phrases
 from rankgate.renderers.escape import Sentence, Text
@@ -50,7 +51,9 @@ def links_of(report: Report) -> tuple[Link, ...]:
     lost = [Link((count_text(worse, "lost question"),), f"{page}#way=worse")] if page and worse else []
     names = {"page": report.links.page, "run": report.links.run, "criteria": report.links.criteria}
     links = lost + [Link((name,), link) for name, address in names.items() if (link := _safe(address))]
-    for metric in dict.fromkeys(gate.metric for gate in phrases.deciding(report) or phrases.shown_gates(report)):
+    shown = phrases.shown_gates(report)
+    deciding = [gate for gate in shown if gate.verdict is report.verdict is not Verdict.PASS]
+    for metric in dict.fromkeys(gate.metric for gate in deciding or shown):
         key = re.split("[(@]", metric)[0]
         if key in documented():
             return (*links, Link(("what is ", Text(metric, 80), "?"), f"{METRICS}#{key}"))

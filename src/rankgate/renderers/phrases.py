@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import msgspec
 
 from rankgate.model.gate_result import GateResult
@@ -13,11 +11,10 @@ from rankgate.model.wording import (
     confidence_text,
     count_text,
     delta_text,
-    exact_decimals,
     harm_word,
     interval_text,
+    limit_decimals,
     part_word,
-    telling_decimals,
     value_text,
 )
 from rankgate.renderers.escape import Sentence, listed, one_line
@@ -49,11 +46,6 @@ def row_name(gate: GateResult, label: str = "") -> str:
     if gate.segment is not None:
         about += f" in {one_line(gate.segment, LONGEST)}"
     return f"{gate.metric}{about}"
-
-
-def gate_baseline(gate: GateResult) -> str:
-    """The baseline's value on the pairs."""
-    return _value(gate.change.baseline, gate)
 
 
 def gate_now(gate: GateResult) -> str:
@@ -130,14 +122,16 @@ def judged_by(gate: GateResult, report: Report) -> str:
 
 def gate_label(gate: GateResult, report: Report) -> str:
     """What tells a gate from another one of its metric: its name, if that is not the metric's."""
-    return gate.name if gate.name != gate.metric and gate.metric in shared_metrics(report) else ""
+    if gate.name == gate.metric:
+        return ""
+    return gate.name if sum(each.is_main and each.metric == gate.metric for each in report.gates) > 1 else ""
 
 
 def gate_values(gate: GateResult) -> str:
     """`91.9% → 85.8%`, on the pairs; the value alone where nothing was compared."""
     if gate.change.delta is None or gate.change.baseline is None:
         return gate_now(gate)
-    return f"{gate_baseline(gate)} → {_value(gate.change.paired_value, gate)}"
+    return f"{_value(gate.change.baseline, gate)} → {_value(gate.change.paired_value, gate)}"
 
 
 def gate_spread(gate: GateResult) -> str:
@@ -161,17 +155,6 @@ def shown_gates(report: Report) -> list[GateResult]:
 def beyond_limits(gate: GateResult) -> float:
     """How far it lies beyond its limits, by what it allows; 0 where it breaks none."""
     return (gate.decision.violation or 0.0) / (gate.limits.regression_max or 1.0)
-
-
-def deciding(report: Report) -> list[GateResult]:
-    """Of the gates that are shown those whose verdict is the report's; none where all is well."""
-    return [gate for gate in shown_gates(report) if gate.verdict is report.verdict is not Verdict.PASS]
-
-
-def shared_metrics(report: Report) -> set[str]:
-    """The metrics that several gates look at."""
-    counts = Counter(gate.metric for gate in report.gates if gate.is_main)
-    return {metric for metric, count in counts.items() if count > 1}
 
 
 def values_line(report: Report, most: int = 4) -> str:
@@ -237,14 +220,6 @@ def _value(value: float | None, gate: GateResult) -> str:
 
 def _decimals(gate: GateResult) -> int:
     """Decimals for the whole row, enough that no rounding hides a violation."""
-    wanted = [exact_decimals(0.0, gate.unit)]
-    if gate.limits.threshold is not None:
-        wanted.append(exact_decimals(gate.limits.threshold, gate.unit))
-        if gate.measured.value is not None:
-            wanted.append(telling_decimals(gate.measured.value, gate.limits.threshold, gate.unit))
-    if gate.limits.regression_max is not None:
-        wanted.append(exact_decimals(gate.limits.regression_max, gate.unit))
-        if gate.change.delta is not None:
-            drop = -gate.change.delta if gate.direction is Direction.HIGHER else gate.change.delta
-            wanted.append(telling_decimals(drop, gate.limits.regression_max, gate.unit))
-    return max(wanted)
+    drop = None if gate.change.delta is None else -gate.direction.sign * gate.change.delta
+    of_floor = limit_decimals(gate.limits.threshold, gate.measured.value, gate.unit)
+    return max(of_floor, limit_decimals(gate.limits.regression_max, drop, gate.unit))

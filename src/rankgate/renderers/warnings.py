@@ -7,47 +7,8 @@ from shlex import quote
 from typing import Any
 
 from rankgate.errors import redacted, shown
-from rankgate.gates.sights import (
-    BlindParts,
-    BlindSpot,
-    BlockedByChance,
-    FewClusters,
-    JudgedLabels,
-    JudgedSight,
-    LostUnseen,
-    NoBound,
-    Sight,
-    SightFact,
-    Sights,
-    SmallParts,
-    UnjudgedParts,
-    UnseenAnswers,
-)
-from rankgate.gates.warnings import (
-    AbsentQuestions,
-    CappedMetric,
-    EmptyRankings,
-    InputFact,
-    JudgingCost,
-    NeverBlocks,
-    NeverPasses,
-    NothingRelevant,
-    NotRecorded,
-    NotWaivable,
-    OldRun,
-    RepeatedIds,
-    RepeatedQuestions,
-    RisesWithRefusals,
-    ShortRankings,
-    SplitCells,
-    StrayScores,
-    TrafficInGold,
-    UnknownQuestions,
-    UnnamedInputs,
-    UnreadColumns,
-    UnseenIds,
-    UnusedRubric,
-)
+from rankgate.gates import sights
+from rankgate.gates import warnings as facts
 from rankgate.metrics.answers import SPREADS
 from rankgate.metrics.base import widest_change
 from rankgate.metrics.estimates import is_rate
@@ -76,28 +37,28 @@ _IN_RUNS = " in 4 of 5 runs"  # POWER, in words
 _DIGITS = 3
 
 
-def _nothing_relevant(fact: NothingRelevant) -> str:
+def _nothing_relevant(fact: facts.NothingRelevant) -> str:
     samples = count_text(len(fact.ids), "sample")
     lack = "without a relevant document and without no_answer: true, left out of relevance metrics"
     return f"{samples} {lack}; {_named(fact.ids)}"
 
 
-def _repeated_questions(fact: RepeatedQuestions) -> str:
+def _repeated_questions(fact: facts.RepeatedQuestions) -> str:
     groups = "; ".join(" = ".join(map(shown, ids)) for ids in fact.groups[:_MOST_NAMED])
     return f"{count_text(len(fact.groups), 'question is', 'questions are')} asked more than once: {groups}"
 
 
-def _unnamed_inputs(fact: UnnamedInputs) -> str:
+def _unnamed_inputs(fact: facts.UnnamedInputs) -> str:
     lines = " and ".join(f"`{key}: {name}`" for key, name in fact.missing.items())
     return f"{fact.criteria}: inputs names no {' and no '.join(fact.missing)}; add under `inputs:` {lines}"
 
 
-def _split_cells(fact: SplitCells) -> str:
+def _split_cells(fact: facts.SplitCells) -> str:
     sign = {"\n": "line breaks", ",": "commas"}.get(fact.sign, shown(fact.sign))
     return f"cells of {shown(fact.column)} were split at {sign}: a document each"
 
 
-def _unread_columns(fact: UnreadColumns) -> str:
+def _unread_columns(fact: facts.UnreadColumns) -> str:
     crowded = [f"{shown(name)} ({count} values, too many for segments)" for name, count in fact.crowded.items()]
     unread = [*crowded, *map(shown, fact.unread)]
     text = f"not read: {', '.join(unread[:_MOST_UNREAD])}"
@@ -112,50 +73,50 @@ def _unread_columns(fact: UnreadColumns) -> str:
     return f"{text}; to gate parts of the questions by one: {how}"
 
 
-def _absent_questions(fact: AbsentQuestions) -> str:
+def _absent_questions(fact: facts.AbsentQuestions) -> str:
     absent = count_text(len(fact.ids), "question is", "questions are")
     return f"{absent} absent from the run and would score as worst; {_named(fact.ids)}"
 
 
-def _unknown_questions(fact: UnknownQuestions) -> str:
+def _unknown_questions(fact: facts.UnknownQuestions) -> str:
     unknown = count_text(len(fact.ids), "question")
     return f"{unknown} of the run without a sample in the gold set; {_named(fact.ids)}"
 
 
-def _stray_scores(fact: StrayScores) -> str:
+def _stray_scores(fact: facts.StrayScores) -> str:
     return f"inputs.scores has questions that the run lacks; {_named(fact.ids)}"
 
 
-def _repeated_ids(fact: RepeatedIds) -> str:
+def _repeated_ids(fact: facts.RepeatedIds) -> str:
     removed = count_text(fact.removed, "repeated id")
     return f"{removed} in {count_text(len(fact.ids), 'ranking')} of the run would be removed; {_named(fact.ids)}"
 
 
-def _empty_rankings(fact: EmptyRankings) -> str:
+def _empty_rankings(fact: facts.EmptyRankings) -> str:
     return f"{count_text(len(fact.ids), 'ranking')} of the run without a single result; {_named(fact.ids)}"
 
 
-def _unseen_ids(fact: UnseenIds) -> str:
+def _unseen_ids(fact: facts.UnseenIds) -> str:
     of_all = f"{len(fact.ids)} of {count_text(fact.relevant, 'relevant id')}"
     occur = "occurs" if len(fact.ids) == 1 else "occur"
     hint = "; did the ids change since the gold was written?" if 2 * len(fact.ids) > fact.relevant else ""
     return f"{of_all} {occur} in no ranking; {_named(fact.ids)}{hint}"
 
 
-def _short_rankings(fact: ShortRankings) -> str:
+def _short_rankings(fact: facts.ShortRankings) -> str:
     gates = ", ".join(map(shown, fact.gates))
     look = "looks" if len(fact.gates) == 1 else "look"
     return f"the longest ranking has {count_text(fact.longest, 'result')}, and {gates} {look} at more"
 
 
-def _capped_metric(fact: CappedMetric) -> str:
+def _capped_metric(fact: facts.CappedMetric) -> str:
     which = count_text(len(fact.ids), "question has", "questions have")
     best = value_text(fact.reachable, fact.metric.unit)
     more = f"{which} more relevant documents than {fact.metric.name} sees"
     return f"{more}, so that it can reach {best} at best; {_named(fact.ids)}"
 
 
-def _never_passes(fact: NeverPasses) -> str:
+def _never_passes(fact: facts.NeverPasses) -> str:
     name, unit = fact.gate.metric.name, fact.gate.metric.unit
     decimals = telling_decimals(fact.reachable, fact.floor, unit)
     floor = value_text(fact.floor, unit, decimals)
@@ -164,38 +125,38 @@ def _never_passes(fact: NeverPasses) -> str:
     return f"{can_never_pass}, the best possible {name} on this gold set is {best}"
 
 
-def _never_blocks(fact: NeverBlocks) -> str:
+def _never_blocks(fact: facts.NeverBlocks) -> str:
     return f"gate {shown(fact.gate.name)} never blocks: {advisory_text(fact.gate.metric.name, fact.judge)}"
 
 
-def _rises_with_refusals(fact: RisesWithRefusals) -> str:
+def _rises_with_refusals(fact: facts.RisesWithRefusals) -> str:
     counts = f"gate {shown(fact.gate.name)} counts answers that assert something, and so rises with refusals"
     return f"{counts}; add a gate on answered_rate with `severity: error`"
 
 
-def _unused_rubric(fact: UnusedRubric) -> str:
+def _unused_rubric(fact: facts.UnusedRubric) -> str:
     return f"judge.rubrics: no gate is on rubric({fact.name})"
 
 
-def _not_recorded(fact: NotRecorded) -> str:
+def _not_recorded(fact: facts.NotRecorded) -> str:
     return f"{fact.run} is not recorded yet: `rankgate check --record` records and judges it"
 
 
-def _old_run(fact: OldRun) -> str:
+def _old_run(fact: facts.OldRun) -> str:
     return f"{code_text(fact.code, str)}; `rankgate check --record` records it again"
 
 
-def _traffic_in_gold(fact: TrafficInGold) -> str:
+def _traffic_in_gold(fact: facts.TrafficInGold) -> str:
     few = ", ".join([*map(shown, fact.ids[:_MOST_NAMED]), *(["…"] if fact.ids[_MOST_NAMED:] else [])])
     verb = "is" if len(fact.ids) == 1 else "are"
     return f"{count_text(len(fact.ids), 'traffic question')} ({few}) {verb} in the gold set, too, by id or text"
 
 
-def _not_waivable(fact: NotWaivable) -> str:
+def _not_waivable(fact: facts.NotWaivable) -> str:
     return f"gate {shown(fact.gate)} fails for single questions, which no waiver covers"
 
 
-def _judging_cost(fact: JudgingCost) -> str:
+def _judging_cost(fact: facts.JudgingCost) -> str:
     two_digits = round(fact.tokens, 2 - len(str(fact.tokens)))
     cost = f"{count_text(fact.calls, 'call')}, about {tokens_text(two_digits)}"
     more = f", more than `judge.budget.{fact.beyond}` allows" if fact.beyond else ""
@@ -207,29 +168,29 @@ def _named(ids: Sequence[str]) -> str:
     return f"{', '.join(map(shown, ids[:_MOST_NAMED]))}{more}"
 
 
-def _sights(fact: Sights) -> str:
+def _sights(fact: sights.Sights) -> str:
     if fact.each[1:]:
         return _sights_text(fact.each)
     sight = fact.each[0]
     return f"gate {shown(sight.gate.name)}: {sight_text(sight)}"
 
 
-def _blind_spot(fact: BlindSpot) -> str:
+def _blind_spot(fact: sights.BlindSpot) -> str:
     return f"gate {shown(fact.sight.gate.name)}: {blind_text(fact.sight)}"
 
 
-def _blind_parts(fact: BlindParts) -> str:
+def _blind_parts(fact: sights.BlindParts) -> str:
     segments = f"{count_text(fact.blind, 'segment')} of {fact.among}"
     return f"gate {shown(fact.sight.gate.name)}, {segments}: in {shown(fact.first)} {blind_text(fact.sight)}"
 
 
-def _unjudged_parts(fact: UnjudgedParts) -> str:
+def _unjudged_parts(fact: sights.UnjudgedParts) -> str:
     none = f"judges none of its {fact.segments} segments" if fact.segments > 1 else "does not judge its only segment"
     most = f"at most {count_text(fact.largest, 'question')}, fewer than {fact.rule.min_queries} (`min_queries`)"
     return f"gate {shown(fact.gate.name)} {none} by {' and '.join(map(shown, fact.rule.by))}: {most}"
 
 
-def _small_parts(fact: SmallParts) -> str:
+def _small_parts(fact: sights.SmallParts) -> str:
     sizes = f"{fact.fewest} to {fact.most}" if fact.fewest < fact.most else f"{fact.fewest}"
     losses = "no loss at all"
     if fact.detectable <= 1:
@@ -238,7 +199,7 @@ def _small_parts(fact: SmallParts) -> str:
     return f"{fact.blind} of {count_text(fact.among, 'segment')}, of {sizes} questions, {detect} {losses}{_IN_RUNS}"
 
 
-def _lost_unseen(fact: LostUnseen) -> str:
+def _lost_unseen(fact: sights.LostUnseen) -> str:
     """With the sizes of the first gate."""
     metric = fact.gate.metric
     part, caught = points_text(fact.part, metric.unit), points_text(fact.caught, metric.unit)
@@ -253,19 +214,19 @@ def _lost_unseen(fact: LostUnseen) -> str:
     return f"gate {shown(fact.gate.name)}: {fifth}: {why}{also}"
 
 
-def _blocked_by_chance(fact: BlockedByChance) -> str:
+def _blocked_by_chance(fact: sights.BlockedByChance) -> str:
     which = f"the changes that lose 2.5% of {count_text(fact.queries, 'question')} and win as many"
     rule = f"`max_lost_queries: {fact.gate.max_lost_queries}` beside proven_harm"
     return f"gate {shown(fact.gate.name)}: {rule} blocks {fact.share:.0%} of {which}"
 
 
-def _no_bound(fact: NoBound) -> str:
+def _no_bound(fact: sights.NoBound) -> str:
     give = count_text(fact.queries, "question gives", "questions give")
     no_bound = f"{give} {fact.gate.metric.name} no bound"
     return f"gate {shown(fact.gate.name)}: {no_bound}; the swap test alone can prove a change"
 
 
-def _few_clusters(fact: FewClusters) -> str:
+def _few_clusters(fact: sights.FewClusters) -> str:
     of_segment = "" if fact.segment is None else f", {shown(fact.segment)}"
     needed = f"{MIN_FOR_INTERVAL} on a low value can"
     if fact.clusters < MIN_FOR_TEST:
@@ -274,11 +235,11 @@ def _few_clusters(fact: FewClusters) -> str:
     return f"gate {shown(fact.gate.name)}{of_segment}: {clusters} of questions; from {needed}"
 
 
-def _judged_labels(fact: JudgedLabels) -> str:
+def _judged_labels(fact: sights.JudgedLabels) -> str:
     return f"gate {shown(fact.gate.name)}: {labels_text(fact.gate.metric.name, fact.judge)}"
 
 
-def _judged_sight(fact: JudgedSight) -> str:
+def _judged_sight(fact: sights.JudgedSight) -> str:
     """`with 200 questions, drops of 5.1 to 9.2 pp or more are detected …`, and how many would do."""
     gate, seen = fact.gate, fact.seen
     safe = gate.evidence is Evidence.PROVEN_SAFE
@@ -300,14 +261,14 @@ def _judged_sight(fact: JudgedSight) -> str:
     return f"gate {shown(gate.name)}: {text}"
 
 
-def _unseen_answers(fact: UnseenAnswers) -> str:
+def _unseen_answers(fact: sights.UnseenAnswers) -> str:
     flaws = ", ".join(flaw.value for flaw in fact.flaws)
     also = ", unless a rubric asks for that" if fact.asks_rubric else ""
     where = "docs/judge.md, “Answers that go wrong”, says which gates do"
     return f"no gate that may block sees answers that are {flaws}{also}; {where}"
 
 
-def sight_text(sight: Sight) -> str:
+def sight_text(sight: sights.Sight) -> str:
     """The drops that a gate sees over so many questions, what it allows, and if it is blind how many see twice that.
 
     A drop of exactly what is allowed is a coin toss at best, however many questions there are.
@@ -324,7 +285,7 @@ def sight_text(sight: Sight) -> str:
     return text
 
 
-def _sights_text(sights: Sequence[Sight]) -> str:
+def _sights_text(sights: Sequence[sights.Sight]) -> str:
     """The same of several gates; how often stands at the first drop."""
     parts: list[str] = []
     runs = _IN_RUNS
@@ -343,7 +304,7 @@ def _sights_text(sights: Sequence[Sight]) -> str:
     return f"{_questions_detect(sights[0].seen.queries)} {', '.join(parts)}{more}"
 
 
-def blind_text(sight: Sight) -> str:
+def blind_text(sight: sights.Sight) -> str:
     """What a gate promises to stop and its gold set cannot see."""
     gate, seen = sight.gate, sight.seen
     if gate.evidence is not Evidence.PROVEN_SAFE:
@@ -370,19 +331,19 @@ def _questions_detect(queries: int) -> str:
     return count_text(queries, "question detects", "questions detect")
 
 
-def _allowed(sight: Sight) -> str:
+def _allowed(sight: sights.Sight) -> str:
     limit = sight.gate.regression_max or 0.0
     unit = sight.gate.metric.unit
     return points_text(limit, unit, exact_decimals(limit, unit))
 
 
-def _smallest(sight: Sight) -> str:
+def _smallest(sight: sights.Sight) -> str:
     """The smallest drop that is seen; nothing where none that is possible is."""
     metric, size = sight.gate.metric, sight.seen.detectable
     return points_text(size, metric.unit) if not is_rate(metric) or size <= 1 else ""
 
 
-def _nothing(sight: Sight) -> str:
+def _nothing(sight: sights.Sight) -> str:
     return f"no {harm_word(sight.gate.metric.direction)}"
 
 
@@ -392,44 +353,44 @@ def _rounded(queries: int) -> str:
     return f"{-(-queries // step) * step:,}"
 
 
-def fact_text(fact: InputFact | SightFact) -> str:
+def fact_text(fact: facts.InputFact | sights.SightFact) -> str:
     """The fact in a sentence without a full stop."""
     return WORDED[type(fact)](fact)
 
 
-WORDED: Mapping[type[InputFact | SightFact], Callable[[Any], str]] = {
-    NothingRelevant: _nothing_relevant,
-    RepeatedQuestions: _repeated_questions,
-    UnnamedInputs: _unnamed_inputs,
-    SplitCells: _split_cells,
-    UnreadColumns: _unread_columns,
-    AbsentQuestions: _absent_questions,
-    UnknownQuestions: _unknown_questions,
-    StrayScores: _stray_scores,
-    RepeatedIds: _repeated_ids,
-    EmptyRankings: _empty_rankings,
-    UnseenIds: _unseen_ids,
-    ShortRankings: _short_rankings,
-    CappedMetric: _capped_metric,
-    NeverPasses: _never_passes,
-    NeverBlocks: _never_blocks,
-    RisesWithRefusals: _rises_with_refusals,
-    UnusedRubric: _unused_rubric,
-    NotRecorded: _not_recorded,
-    OldRun: _old_run,
-    TrafficInGold: _traffic_in_gold,
-    NotWaivable: _not_waivable,
-    JudgingCost: _judging_cost,
-    Sights: _sights,
-    BlindSpot: _blind_spot,
-    BlindParts: _blind_parts,
-    UnjudgedParts: _unjudged_parts,
-    SmallParts: _small_parts,
-    LostUnseen: _lost_unseen,
-    BlockedByChance: _blocked_by_chance,
-    NoBound: _no_bound,
-    FewClusters: _few_clusters,
-    JudgedLabels: _judged_labels,
-    JudgedSight: _judged_sight,
-    UnseenAnswers: _unseen_answers,
+WORDED: Mapping[type[facts.InputFact | sights.SightFact], Callable[[Any], str]] = {
+    facts.NothingRelevant: _nothing_relevant,
+    facts.RepeatedQuestions: _repeated_questions,
+    facts.UnnamedInputs: _unnamed_inputs,
+    facts.SplitCells: _split_cells,
+    facts.UnreadColumns: _unread_columns,
+    facts.AbsentQuestions: _absent_questions,
+    facts.UnknownQuestions: _unknown_questions,
+    facts.StrayScores: _stray_scores,
+    facts.RepeatedIds: _repeated_ids,
+    facts.EmptyRankings: _empty_rankings,
+    facts.UnseenIds: _unseen_ids,
+    facts.ShortRankings: _short_rankings,
+    facts.CappedMetric: _capped_metric,
+    facts.NeverPasses: _never_passes,
+    facts.NeverBlocks: _never_blocks,
+    facts.RisesWithRefusals: _rises_with_refusals,
+    facts.UnusedRubric: _unused_rubric,
+    facts.NotRecorded: _not_recorded,
+    facts.OldRun: _old_run,
+    facts.TrafficInGold: _traffic_in_gold,
+    facts.NotWaivable: _not_waivable,
+    facts.JudgingCost: _judging_cost,
+    sights.Sights: _sights,
+    sights.BlindSpot: _blind_spot,
+    sights.BlindParts: _blind_parts,
+    sights.UnjudgedParts: _unjudged_parts,
+    sights.SmallParts: _small_parts,
+    sights.LostUnseen: _lost_unseen,
+    sights.BlockedByChance: _blocked_by_chance,
+    sights.NoBound: _no_bound,
+    sights.FewClusters: _few_clusters,
+    sights.JudgedLabels: _judged_labels,
+    sights.JudgedSight: _judged_sight,
+    sights.UnseenAnswers: _unseen_answers,
 }

@@ -8,10 +8,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from rankgate.baselines.records import Record
-from rankgate.model import wording
 from rankgate.model.values import Unit, Verdict
-from rankgate.model.wording import VERDICT_WORDS, delta_text, interval_text, value_text, vanishes
-from rankgate.renderers import phrases
+from rankgate.model.wording import VERDICT_WORDS, count_text, delta_text, interval_text, value_text, vanishes
 from rankgate.renderers.dashboards.values import INDEX, MONTH, Curve, Dashboard, GateSet, ShownRun, Step
 from rankgate.renderers.escape import command_line, one_line
 from rankgate.renderers.pages.charts import UNCHECKED, looks_of, trend_charts
@@ -36,9 +34,6 @@ def site_of(dashboard: Dashboard) -> dict[str, str]:
         date=dashboard.date,
         repository=dashboard.repository,
         sets=dashboard.sets,
-        wording=wording,
-        phrases=phrases,
-        count=wording.count_text,
         change_of=change,
         events_of=events_of,
         link=partial(_link, dashboard.repository),
@@ -130,9 +125,9 @@ def failures(shown: GateSet) -> str:
     if not recent:
         return f"No run of the last {MONTH} days."
     if not failed:
-        return f"None of {wording.count_text(len(recent), 'run')} of the last {MONTH} days failed."
+        return f"None of {count_text(len(recent), 'run')} of the last {MONTH} days failed."
     last = failed[-1]
-    lead = f"{len(failed):,} of {wording.count_text(len(recent), 'run')} of the last {MONTH} days failed"
+    lead = f"{len(failed):,} of {count_text(len(recent), 'run')} of the last {MONTH} days failed"
     day = f", the last on {last.record.date}" if failed[1:] else f", on {last.record.date}"
     values = [_missed(curve, last) for curve in shown.curves if curve.gated]
     named = ", ".join(filter(None, values))

@@ -12,12 +12,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from rankgate.model import wording
 from rankgate.model.details import ReportDetails, Sweep
 from rankgate.model.report import Report
 from rankgate.model.values import Unit
 from rankgate.model.wording import count_text
-from rankgate.renderers import phrases
 from rankgate.renderers.escape import one_line
 from rankgate.renderers.pages import charts
 from rankgate.renderers.pages.charts import trend_of
@@ -73,9 +71,6 @@ def render_report(report: Report, *, judged: bool = True) -> str:
         spread=spread_of(metric_of(details), questions.spread) if details and questions else None,
         questions=questions,
         limits=(MAX_PASSAGE, MAX_PASSAGES // 1_000_000),
-        phrases=phrases,
-        wording=wording,
-        count=wording.count_text,
     )
 
 

@@ -15,6 +15,8 @@ import jinja2
 import msgspec
 from markupsafe import Markup, escape
 
+from rankgate.model import wording
+from rankgate.renderers import phrases
 from rankgate.renderers.escape import Shown, Text, middle, one_line
 
 FOLDER = Path(__file__).parent
@@ -97,4 +99,5 @@ def templates() -> jinja2.Environment:
         optimized=False,  # folding constants costs more than a template that is rendered once gains
     )
     environment.filters |= {"text": one_line, "middle": middle, "name": breakable, "html": html}
+    environment.globals |= {"phrases": phrases, "wording": wording, "count": wording.count_text}
     return environment

@@ -12,7 +12,7 @@ import msgspec
 from rankgate.model.conclusion import ConclusionKind
 from rankgate.model.gate_result import GateResult
 from rankgate.model.report import Report, Segment
-from rankgate.model.values import CONFIDENCE, Reason, ReasonKind, Ruling, Verdict
+from rankgate.model.values import CONFIDENCE, ReasonKind, Ruling, Verdict
 from rankgate.model.wording import beyond_word, confidence_text, count_text, limit_word, value_text
 from rankgate.renderers import phrases
 from rankgate.renderers.escape import Sentence, Text, plain
@@ -184,17 +184,13 @@ def _notes(gate: GateResult, report: Report) -> Iterator[Sentence]:
     if phrases.differs_on_pairs(gate):
         judged = "" if gate.limits.threshold is None else f", held against the {limit_word(gate.direction)}"
         yield (f"{phrases.gate_now(gate)} on all {count_text(gate.measured.n, 'question')}{judged}",)
-    floor_in_doubt = any(_misses_floor(reason) for reason in gate.decision.reasons)
-    if floor_in_doubt and gate.is_unproven:
+    floors = [reason.ruling for reason in gate.decision.reasons if reason.kind is ReasonKind.THRESHOLD]
+    if Ruling.INCONCLUSIVE in floors and gate.is_unproven:
         yield (f"{beyond_word(gate.direction)} its {limit_word(gate.direction)}, within noise",)
     if gate.verdict is not Verdict.PASS:
         from rankgate.renderers.view.reasons import notes_on  # noqa: PLC0415 -- paid only where a gate does not hold
 
         yield from notes_on(gate, report)
-
-
-def _misses_floor(reason: Reason) -> bool:
-    return reason.kind is ReasonKind.THRESHOLD and reason.ruling is Ruling.INCONCLUSIVE
 
 
 def level(rows: Sequence[Row]) -> str:
