@@ -242,6 +242,13 @@ TROUBLE: list[Any] = [
     pytest.param(answer(b"\xff"), "the answer is no JSON: ", 3, id="no UTF-8"),
     pytest.param(answer({}), "the answer has no 'hits.hits' (found: nothing)", 1, id="an empty object"),
     pytest.param(answer("x"), "the answer has no 'hits.hits'", 1, id="a text"),
+    pytest.param(answer({"timed_out": True, **HITS}), "a part of the results: timed_out is true", 3, id="timed out"),
+    pytest.param(
+        answer({"timed_out": False, "_shards": {"total": 5, "failed": 1}, **HITS}),
+        "a part of the results: _shards.failed is 1",
+        3,
+        id="a shard failed",
+    ),
     pytest.param(answer({"hits": {"hits": None}}), "hits.hits of the answer is no list (found: nothing)", 1, id="null"),
     pytest.param(
         answer({"hits": {"hits": [{"_id": 1.5, "_score": 1, "_source": {"body": "A"}}]}}), "1.5", 1, id="a float"

@@ -251,7 +251,10 @@ class HttpService(Service):
         self._forbidden |= forbidden
         if answer.succeeded:
             self._answered = True
-            return self._plain(answer.body)
+            result = self._plain(answer.body)
+            if why := _incomplete(result):
+                raise CallError(f"the answer has only a part of the results: {why}", again=True)
+            return result
         if status < 400:  # noqa: PLR2004 -- refusals begin there
             raise CallError(f"{refusal}, a redirect, which is not followed; give the address that it leads to")
         with suppress(CallError):
@@ -268,6 +271,17 @@ class HttpService(Service):
         for secret in self._secrets:
             value = json.loads(json.dumps(value).replace(json.dumps(secret)[1:-1], "***"))
         return value
+
+
+def _incomplete(result: Any) -> str:
+    """What Elasticsearch or OpenSearch says where it answers with 200 before all shards have; nothing elsewhere."""
+    if not isinstance(result, Mapping) or "hits" not in result:
+        return ""
+    shards = result.get("_shards")
+    failed = shards.get("failed") if isinstance(shards, Mapping) else None
+    if result.get("timed_out") is True:
+        return "timed_out is true"
+    return f"_shards.failed is {failed}" if isinstance(failed, int) and failed > 0 else ""
 
 
 class Command(Service):
