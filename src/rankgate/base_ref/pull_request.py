@@ -43,6 +43,7 @@ from rankgate.criteria.run_code import with_code
 from rankgate.criteria.runs import RunFile
 from rankgate.errors import Problem, RankgateError
 from rankgate.files.git import GitError
+from rankgate.gates.commands import as_typed
 from rankgate.gates.compose import published
 from rankgate.gates.conclude import with_other_code
 from rankgate.gates.evaluation import Case
@@ -383,6 +384,6 @@ def _named(report: Report, inputs: Inputs, commits: Commits, trees: Trees) -> Re
     for name in ("gold", "run", "baseline"):
         file: InputFile | None = getattr(inputs, name)
         if file is not None and f"--{name}" not in command:
-            command += [f"--{name}", f"{file.format}:{file.path}" if file.format else file.path]
+            command += [f"--{name}", as_typed(file, file.path)]
     command += ["--base", trees.base.commit.ref]
     return replace(report, provenance=replace(old, run=run_source, baseline=baseline, command=command))

@@ -53,19 +53,19 @@ class ScoredAnchor(msgspec.Struct, frozen=True, kw_only=True):
     passed_over: str | None = None
 
 
-def scored_anchor(
-    inputs: Inputs, criteria: Criteria, gold: Gold, plan: Plan, baseline: ScoredRun | None
-) -> ScoredAnchor | None:
-    """The anchor of the accepted run that a check compares with; None where nothing can have added up.
+def scored_anchor(inputs: Inputs, criteria: Criteria, gold: Gold, plan: Plan, accepted_id: str) -> ScoredAnchor | None:
+    """The anchor of the acceptance that a check compares with; None where nothing can have added up.
 
     That is so where it is that run itself, or one with the same rankings, and where no gate that blocks limits a drop.
     """
     metrics = [gate.metric for gate in criteria.gates if adds_up(gate)]
     memory = memory_of(inputs, criteria) if metrics else None
-    if memory is None or baseline is None or baseline.run.lineage is None:
+    if memory is None:
         return None
     try:
-        accepted = _until(memory.read("accepted"), baseline.run.lineage.record)
+        records = memory.read("accepted")
+        last = max((row for row, each in enumerate(records) if each.id == accepted_id), default=-1)
+        accepted = records[: last + 1]
         mark = anchor_of(accepted, memory.keeps)
     except RankgateError:
         return ScoredAnchor(problem="log")
@@ -92,12 +92,6 @@ def adds_up(gate: Gate) -> bool:
         and gate.regression_max is not None
         and not gate.metric.needs & {RunField.BASELINE, RunField.VERDICTS}
     )
-
-
-def _until(accepted: Sequence[Record], name: str) -> Sequence[Record]:
-    """The acceptances up to the last of an id."""
-    last = max((row for row, each in enumerate(accepted) if each.id == name), default=-1)
-    return accepted[: last + 1]
 
 
 class _Asked(msgspec.Struct, frozen=True):

@@ -95,10 +95,11 @@ def evaluate(case: Case, progress: ReadProgress | None = None) -> Evaluation:
     run = scored(gold, verdicts.on(opened) if verdicts else opened, plan, sources.candidate, progress)
     refuse_unfit(gold, plan, run, baseline)
     anchor = None
-    if baseline is not None and baseline.run.lineage is not None:
+    lineage = baseline.run.lineage if baseline else None
+    if lineage is not None:
         from rankgate.gates.anchor import scored_anchor  # noqa: PLC0415 -- paid only where a store remembers runs
 
-        anchor = scored_anchor(inputs, criteria, gold, plan, baseline)
+        anchor = scored_anchor(inputs, criteria, gold, plan, lineage.record)
     judges: Mapping[str, Judge] = {}
     if verdicts:
         from rankgate.gates.judged import people_of  # noqa: PLC0415 -- as above
