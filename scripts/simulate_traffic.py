@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from rankgate.collecting.traffic import drawn_for, sheet_of
-from rankgate.collecting.traffic_sheets import FilledSheet, as_csv, merge_sheets, read_sheet, rows_of
+from rankgate.collecting.traffic import FilledSheet, as_csv, drawn_for, merge_sheets, read_sheet, rows_of, sheet_of
 from rankgate.criteria import Gate
 from rankgate.gates.traffic import changes_of, decide_traffic
 from rankgate.metrics.sets import Hit

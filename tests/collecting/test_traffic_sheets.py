@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rankgate.collecting.traffic_sheets import (
+from rankgate.collecting.traffic import (
     FilledSheet,
     as_csv,
     as_jsonl,

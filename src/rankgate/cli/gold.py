@@ -16,7 +16,7 @@ from rankgate.cli.output import say
 from rankgate.collecting.gold_documents import GoldDocuments, anchor, read_documents
 from rankgate.collecting.pool import DEFAULT_DEPTH, Merge, compare_labels, hard_negatives, with_inserted
 from rankgate.collecting.pool_files import read_labels
-from rankgate.collecting.traffic_sheets import FilledSheet, MergedLabels, labels_text, merge_sheets, read_sheet
+from rankgate.collecting.traffic import FilledSheet, MergedLabels, labels_text, merge_sheets, read_sheet
 from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import Inputs, gold_of
 from rankgate.criteria.judge_block import KEY_VARIABLE

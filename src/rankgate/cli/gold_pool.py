@@ -15,8 +15,7 @@ from rankgate.cli.inputs import criteria_if_any, judge_in, matching_of, required
 from rankgate.cli.options import today
 from rankgate.collecting.pool import Pair, Pool, pool, results_of
 from rankgate.collecting.pool_files import POOL_FORMS
-from rankgate.collecting.traffic import drawn_for, known_labels, sheet_of
-from rankgate.collecting.traffic_sheets import SHEET_FORMS, SheetRow, rows_of
+from rankgate.collecting.traffic import SHEET_FORMS, SheetRow, drawn_for, known_labels, rows_of, sheet_of
 from rankgate.criteria import Criteria
 from rankgate.criteria.inputs import Inputs, gold_of
 from rankgate.criteria.judge_block import JudgeBlock

@@ -97,12 +97,22 @@ def read_documents(path: str, gold: Gold) -> GoldDocuments:
 
     A format that does not hold samples in the contract's shape, such as TREC qrels, is put into that shape.
     """
-    if gold.format in _SHAPES:
+    if gold.format in ("jsonl", "json", "yaml"):
         with open_source(path) as source:
-            documents = _SHAPES[gold.format](source)
+            documents = _documents_in(source, gold.format)
         if documents.samples.keys() == gold.samples.keys():
             return documents
     return GoldDocuments(samples={query_id: written(sample) for query_id, sample in gold.samples.items()})
+
+
+def _documents_in(source: Source, form: str) -> GoldDocuments:
+    if form == "jsonl":
+        return _from_jsonl(source)
+    if form == "json":
+        return _from_document(strict_json(source.text()))
+    from rankgate.readers.yaml_text import load_yaml  # noqa: PLC0415 -- paid only for YAML
+
+    return _from_document(load_yaml(source.text(), source.name).value)
 
 
 def _from_jsonl(source: Source) -> GoldDocuments:
@@ -116,28 +126,11 @@ def _from_jsonl(source: Source) -> GoldDocuments:
     return GoldDocuments(samples=samples, lines=lines)
 
 
-def _from_json(source: Source) -> GoldDocuments:
-    return _from_document(strict_json(source.text()))
-
-
-def _from_yaml(source: Source) -> GoldDocuments:
-    from rankgate.readers.yaml_text import load_yaml  # noqa: PLC0415 -- paid only for YAML
-
-    return _from_document(load_yaml(source.text(), source.name).value)
-
-
 def _from_document(value: Any) -> GoldDocuments:
     beside = {key: other for key, other in value.items() if key != "samples"} if isinstance(value, dict) else None
     entries = value.get("samples") if isinstance(value, dict) else value
     entries = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
     return GoldDocuments(samples={str(entry.get("id")): entry for entry in entries}, beside=beside)
-
-
-_SHAPES = {
-    "jsonl": _from_jsonl,
-    "json": _from_json,
-    "yaml": _from_yaml,
-}
 
 
 def written(sample: Sample) -> Written:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -63,8 +63,9 @@ def judge_fork(
     by_number = {pull.number: Judged(replace(work.context, pull=pull)) for pull in work.pulls}
     write_atomic(left, msgspec.json.encode([*by_number.values()]))
     outcome = joined(*(announce(client, each.context, settings) for each in by_number.values()))
-    for each in _reported(client, work, settings, at_base, artifact):
-        by_number[each.pull.number] = Judged(replace(work.context, pull=each.pull, judged=each.judged), each.report)
+    left_behind = _downloaded(client, work.context, artifact)
+    for pull in work.pulls:
+        by_number[pull.number] = _judged(client, work, settings, at_base, pull, left_behind)
         write_atomic(left, msgspec.json.encode(sorted(by_number.values(), key=_severity, reverse=True)))
     return outcome
 
@@ -183,35 +184,21 @@ def _downloaded(client: Client, context: Context, artifact: str) -> _Left:
         return _Left(problems=[Problem(str(error))])
 
 
-class _Reported(NamedTuple):
-    """A pull request at the tip of its base, the report on it, and what was judged, as the text of `Subject`."""
-
-    pull: Pull
-    report: Report
-    judged: str = ""
-
-
-def _reported(
-    client: Client, work: _Work, settings: Settings, at_base: BaseCheckout, artifact: str
-) -> Iterator[_Reported]:
-    """Each pull request with the report by its own base; a writer's by its own files, too."""
-    left = _downloaded(client, work.context, artifact)
-    for pull in work.pulls:
-        try:
-            based = at_base.at_tip(pull) if pull.number != QUEUE else pull
-            if left.problems:
-                yield _Reported(based, at_base.not_judged(left.problems))
-            elif pull.number in work.by_writers:
-                yield _judged_by_both(client, work, settings, at_base, based, left)
-            else:
-                yield _judged_by_base(client, work, settings, at_base, based, left)
-        except RankgateError as error:
-            yield _Reported(pull, at_base.not_judged(error.problems))
+def _judged(client: Client, work: _Work, settings: Settings, at_base: BaseCheckout, pull: Pull, left: _Left) -> Judged:
+    """A pull request at the tip of its base, with the report by its own base; a writer's by its own files, too."""
+    try:
+        based = at_base.at_tip(pull) if pull.number != QUEUE else pull
+        if left.problems:
+            return Judged(replace(work.context, pull=based), at_base.not_judged(left.problems))
+        judge = _judged_by_both if pull.number in work.by_writers else _judged_by_base
+        return judge(client, work, settings, at_base, based, left)
+    except RankgateError as error:
+        return Judged(replace(work.context, pull=pull), at_base.not_judged(error.problems))
 
 
 def _judged_by_both(
     client: Client, work: _Work, settings: Settings, at_base: BaseCheckout, pull: Pull, left: _Left
-) -> _Reported:
+) -> Judged:
     """The report on a writer's pull request or a group of the queue, by the base and the head."""
     context = work.context
     head = at_base.merged(pull)  # with it comes a group's own base
@@ -223,12 +210,12 @@ def _judged_by_both(
     labels = labels_now(client, context, settings, labelled, subject, queued=pull.number == QUEUE)
     report = at_base.judge(pull, left.run, head=head, labels=labels, gold=left.gold)
     report = replace(report, origin=replace(report.origin, fork_runs="trusted"))
-    return _Reported(pull, report.with_notes(_OWN), subject.text)
+    return Judged(replace(context, pull=pull, judged=subject.text), report.with_notes(_OWN))
 
 
 def _judged_by_base(
     client: Client, work: _Work, settings: Settings, at_base: BaseCheckout, pull: Pull, left: _Left
-) -> _Reported:
+) -> Judged:
     """The report on a fork's pull request, by the base alone."""
     subject = at_base.subject(pull, None, left.run)
     labels = labels_now(client, work.context, settings, pull, subject)
@@ -238,4 +225,4 @@ def _judged_by_base(
         report = replace(report, origin=replace(report.origin, fork_runs="trusted"))
     accepted = [f"{code(by, 100)} has accepted these rankings." for by in accepted_by]
     notes = [*label_notes(labels, ACCEPT_RANKINGS), *accepted]
-    return _Reported(pull, report.with_notes(*notes), subject.text)
+    return Judged(replace(work.context, pull=pull, judged=subject.text), report.with_notes(*notes))

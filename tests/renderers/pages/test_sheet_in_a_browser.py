@@ -8,7 +8,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, expect
 from tests.renderers.pages.test_report_in_a_browser import HOSTILE, Seen, axe
 
-from rankgate.collecting.traffic_sheets import head_of, read_sheet, rows_of
+from rankgate.collecting.traffic import head_of, read_sheet, rows_of
 from rankgate.model.traffic_lists import TrafficPair, TrafficQuestion, TrafficSheet
 from rankgate.readers.base import ProblemLog
 from rankgate.renderers.pages.sheet import render_sheet

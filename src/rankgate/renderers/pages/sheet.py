@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import asdict
 
-from rankgate.collecting.traffic_sheets import SheetRow, head_of
+from rankgate.collecting.traffic import SheetRow, head_of
 from rankgate.model.traffic_lists import TrafficPair, TrafficSheet
 from rankgate.renderers.pages.shell import page
 
