@@ -190,10 +190,14 @@ def query_changes(base: Gold, head: Gold, criteria: Criteria, limits: Criteria) 
     old, new = base.samples, head.samples
     added = [query_id for query_id in new if query_id not in old]
     removed = [query_id for query_id in old if query_id not in new]
-    both = [query_id for query_id in old if query_id in new]
-    relabelled = [query_id for query_id in both if not _judged_alike(old[query_id], new[query_id])]
-    others = [query_id for query_id in both if _judged_alike(old[query_id], new[query_id])]
-    edited = [query_id for query_id in others if _other(old[query_id]) != _other(_known(new[query_id], old[query_id]))]
+    relabelled: list[str] = []
+    edited: list[str] = []
+    for query_id, was in old.items():
+        now = new.get(query_id, was)  # what is removed is counted as that alone
+        if not _judged_alike(was, now):
+            relabelled.append(query_id)
+        elif _other(was) != _other(_known(now, was)):
+            edited.append(query_id)
     diluted = _diluted(criteria, limits, base, head)
     if not (added or removed or relabelled or edited or diluted):
         return None
@@ -257,20 +261,13 @@ def with_labels_of(older: Gold, gold: Gold) -> Gold:
     return replace(gold, samples=samples)
 
 
-def relabelled_ids(base: Gold, head: Gold) -> set[str]:
-    """The queries of both that have other judgments."""
-    old, new = base.samples, head.samples
-    return {query_id for query_id in old.keys() & new.keys() if not _judged_alike(old[query_id], new[query_id])}
-
-
 def moved_toward(rankings: Iterable[Ranking], base: Gold, head: Gold) -> int:
     """Of how many relabelled queries the lists hold more by the new labels, hold it further up, or miss less."""
-    ids = relabelled_ids(base, head)
     moved = 0
     for ranking in rankings:
-        if ranking.query_id in ids:
-            was = base.samples[ranking.query_id]
-            now = head.samples[ranking.query_id]
+        was = base.samples.get(ranking.query_id)
+        now = head.samples.get(ranking.query_id)
+        if was is not None and now is not None and not _judged_alike(was, now):
             finds_more = _gain(ranking.ids, now) > _gain(ranking.ids, was)
             moved += finds_more or _missed(ranking.ids, now) < _missed(ranking.ids, was)
     return moved

@@ -168,38 +168,36 @@ def by_tag(
     members = rows_by_tag(gold)
     dimensions = dict.fromkeys(dimension for dimension, _ in members)
     position = {dimension: at for at, dimension in enumerate(dimensions)}
-    ordered = sorted(members.items(), key=lambda entry: (position[entry[0][0]], entry[0][1]))
     largest = sorted(members, key=lambda key: -len(members[key]))[:MAX_INTERVALS]
-    baseline_columns = {metric.name: baseline_column(metric, baseline) for metric in metrics} if baseline else {}
-
-    parts = {key: on_rows(candidate, rows) for key, rows in members.items()}
-
-    def value_of(metric: Metric, rows: Sequence[int], key: tuple[str, str]) -> SegmentValue:
-        part = parts[key]
-        values = part.values[metric.name]
-        old = [baseline_columns[metric.name][row] for row in rows] if baseline else []
-        ends = attainable(metric, part, values)
-        estimated = estimate(values, metric, part.clusters, ends=ends, baseline=old)
-        pairs: Comparison | None = None
-        if baseline and metric is leading and key in largest:
-            bounded = paired_scores(metric, part, on_rows(baseline, rows))
-            pairs = bounded.compared() if bounded else None
-        elif baseline:
-            pairs = compare(metric, values, old, with_interval=False)
-        return SegmentValue(
-            value=estimated.value if estimated else None,
-            ci=estimated.ci if estimated else None,
-            n=estimated.n if estimated else 0,
-            baseline=pairs.baseline if pairs else None,
-            delta=pairs.delta if pairs else None,
-            delta_ci=pairs.ci if pairs else None,
-            n_pairs=pairs.n_pairs if pairs else 0,
-            unit=metric.unit,
-            direction=metric.direction,
-        )
-
     segments: list[Segment] = []
-    for key, rows in ordered:
-        shown = {metric.name: value_of(metric, rows, key) for metric in metrics}
-        segments.append(Segment(dimension=key[0], value=key[1], queries=len(rows), metrics=shown))
+    for key in sorted(members, key=lambda key: (position[key[0]], key[1])):
+        now = on_rows(candidate, members[key])
+        old = on_rows(baseline, members[key]) if baseline else None
+        interval_of = leading if key in largest else None
+        values = {each.name: _segment_value(each, now, old, with_interval=each is interval_of) for each in metrics}
+        segments.append(Segment(dimension=key[0], value=key[1], queries=len(members[key]), metrics=values))
     return segments
+
+
+def _segment_value(metric: Metric, now: Scores, baseline: Scores | None, *, with_interval: bool) -> SegmentValue:
+    """The value with its interval and the change, which has one `with_interval`."""
+    values = now.values[metric.name]
+    baseline_values = baseline_column(metric, baseline) if baseline else []
+    estimated = estimate(values, metric, now.clusters, ends=attainable(metric, now, values), baseline=baseline_values)
+    pairs: Comparison | None = None
+    if baseline and with_interval:
+        bounded = paired_scores(metric, now, baseline)
+        pairs = bounded.compared() if bounded else None
+    elif baseline:
+        pairs = compare(metric, values, baseline_values, with_interval=False)
+    return SegmentValue(
+        value=estimated.value if estimated else None,
+        ci=estimated.ci if estimated else None,
+        n=estimated.n if estimated else 0,
+        baseline=pairs.baseline if pairs else None,
+        delta=pairs.delta if pairs else None,
+        delta_ci=pairs.ci if pairs else None,
+        n_pairs=pairs.n_pairs if pairs else 0,
+        unit=metric.unit,
+        direction=metric.direction,
+    )
