@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.model.large_runs import RankSummaries, Rows
-from rankgate.model.number_columns import NumberColumn, StageTimes
-from rankgate.model.scores import RankSummary
+from rankgate.model.large_runs import NumberColumn, RankSummaries, Rows
+from rankgate.model.scores import RankSummary, StageTimes
 
 QUERIES = tuple(f"q{number}" for number in range(300))
 

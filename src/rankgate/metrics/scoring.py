@@ -15,13 +15,13 @@ from rankgate.errors import bad_input, shown
 from rankgate.metrics.base import Kind, Metric, Together, is_ours, needs_of, sees_below
 from rankgate.metrics.matching import By, match
 from rankgate.metrics.plan import Plan, require_kind
-from rankgate.model.scores import KeptQueries, MatchedQuery, RankSummary, Scores, Unfit
+from rankgate.model.scores import KeptQueries, MatchedQuery, RankSummary, Scores, StageTimes, Unfit
 from rankgate.model.values import LINE_KEYS, MANY, Details, Gold, Ranking, RunField, Sample
 
 if TYPE_CHECKING:
     from rankgate.metrics.changed_lists import ListDigests
     from rankgate.metrics.stated import StatedFields
-    from rankgate.model.number_columns import NumberColumn, StageTimes
+    from rankgate.model.large_runs import NumberColumn
 
     Column = list[float | None] | NumberColumn
 
@@ -63,7 +63,7 @@ class Tally:
         self.again = False
         self.matched: dict[str, MatchedQuery] = {}
         self.rank_summaries: list[RankSummary | None] = [None] * queries
-        self.stage_times = _stage_times() if RunField.LATENCY in self.needs else None
+        self.stage_times = defaultdict[str, StageTimes](StageTimes) if RunField.LATENCY in self.needs else None
         self.keep_queries = bool(plan.also or plan.needs - {RunField.LATENCY})
         by_metrics = needs_of(plan.metrics) | plan.how.needs
         self.most = plan.keep if by_metrics <= {RunField.LATENCY} else None  # items of a list that are kept
@@ -269,15 +269,9 @@ def _summaries(tally: Tally) -> Mapping[str, RankSummary]:
 def _column(metric: Metric, rows: int) -> Column:
     if metric.kind is not Kind.LATENCY or not is_ours(metric) or rows <= MANY:
         return [None] * rows
-    from rankgate.model.number_columns import NumberColumn  # noqa: PLC0415 -- paid only where times are read
+    from rankgate.model.large_runs import NumberColumn  # noqa: PLC0415 -- paid only where times are read
 
     return NumberColumn(rows)
-
-
-def _stage_times() -> defaultdict[str, StageTimes]:
-    from rankgate.model.number_columns import StageTimes  # noqa: PLC0415 -- as above
-
-    return defaultdict(StageTimes)
 
 
 def _stated(needs: frozenset[RunField]) -> StatedFields:

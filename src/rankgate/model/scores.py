@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from rankgate.model.values import Details, RunField, Sample
-
-if TYPE_CHECKING:
-    from rankgate.model.number_columns import StageTimes
 
 Stretch = tuple[int, int]  # code points of a document, the end exclusive
 
@@ -80,6 +77,28 @@ class RankSummary(msgspec.Struct, frozen=True, gc=False):
     retrieved: int | None
     k: int
     repeats: tuple[int, ...] = ()
+
+
+class StageTimes(msgspec.Struct, frozen=True, gc=False):
+    """Milliseconds of one stage as the run's lines came in, the first of each row of the gold in turn.
+
+    `rows` are those of the last times, from the first on that is not of the next row.
+    """
+
+    rows: array[int] = msgspec.field(default_factory=lambda: array("i"))
+    times: array[float] = msgspec.field(default_factory=lambda: array("d"))
+
+    def add(self, row: int, time: float) -> None:
+        """One more."""
+        if self.rows or row != len(self.times):
+            self.rows.append(row)
+        self.times.append(time)
+
+    @property
+    def by_row(self) -> dict[int, float]:
+        """The last of each row."""
+        in_turn = len(self.times) - len(self.rows)
+        return dict(zip([*range(in_turn), *self.rows], self.times, strict=True))
 
 
 class KeptQueries(msgspec.Struct, frozen=True):
