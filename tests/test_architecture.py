@@ -335,8 +335,8 @@ HOMES = [
     pytest.param("numpy", set(), id="numpy: nowhere, its import costs more than a check"),
     pytest.param(
         "requests",
-        {"forges.http", "judge.client", "cli.record"},
-        id="requests: where a request is sent, nowhere else; how long `record` waits",
+        {"forges.http", "judge.client"},
+        id="requests: where a request is sent, nowhere else",
     ),
     pytest.param(
         "urllib3", {"forges.http", "judge.client"}, id="urllib3: what requests says about a failure, in our words"

@@ -150,19 +150,10 @@ def _output(arguments: argparse.Namespace, criteria: Criteria | None) -> str:
 
 def _sender(headers: Mapping[str, str], seconds: float, workers: int) -> Send:
     """Requests by the bot's client without its token, which gives up later than a call."""
-    from requests.adapters import HTTPAdapter
+    from rankgate.forges.http import Clock, exchange, session_of
 
-    from rankgate.forges.http import CONNECT_SECONDS, Clock, exchange, session_of
-
-    class Patient(HTTPAdapter):
-        def send(self, *given: Any, **how: Any) -> Any:
-            return super().send(*given, **{**how, "timeout": (CONNECT_SECONDS, seconds + 5)})
-
-    session = session_of(None)
-    session.headers.update(headers)
-    session.mount("http://", Patient(pool_maxsize=workers))
-    session.mount("https://", Patient(pool_maxsize=workers))
-    return partial(exchange, session, limit=MAX_BYTES, clock=Clock())
+    session = session_of(None, headers, connections=workers)
+    return partial(exchange, session, limit=MAX_BYTES, clock=Clock(), read_seconds=seconds + 5)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -18,6 +18,7 @@ from urllib.parse import urlencode, urljoin
 
 import msgspec
 import requests
+from requests.adapters import HTTPAdapter
 from requests.utils import get_environ_proxies
 from urllib3 import exceptions as below
 
@@ -79,9 +80,11 @@ class NoAnswer(msgspec.Struct, frozen=True):
     why: str
 
 
-def session_of(token: str | None, headers: Mapping[str, str] = {}) -> requests.Session:
-    """Connections to an API with a token and its own headers, or to any other place without."""
+def session_of(token: str | None, headers: Mapping[str, str] = {}, connections: int = 1) -> requests.Session:
+    """Connections to an API with a token, or to any other place without; so many are kept open for the next request."""
     session = requests.Session()
+    session.mount("http://", HTTPAdapter(pool_maxsize=connections))
+    session.mount("https://", HTTPAdapter(pool_maxsize=connections))
     session.trust_env = False
     session.verify = _certificates()
     session.headers.clear()
@@ -89,7 +92,7 @@ def session_of(token: str | None, headers: Mapping[str, str] = {}) -> requests.S
     session.headers["Accept-Encoding"] = "identity"  # so that a limit in bytes is one
     if token is not None:
         session.headers["Authorization"] = f"Bearer {token}"
-        session.headers.update(headers)
+    session.headers.update(headers)
     return session
 
 
@@ -105,7 +108,13 @@ def _certificates() -> str | bool:
 
 
 def exchange(
-    session: requests.Session, method: str, url: str, body: bytes | None, limit: int, clock: Clock
+    session: requests.Session,
+    method: str,
+    url: str,
+    body: bytes | None,
+    limit: int,
+    clock: Clock,
+    read_seconds: float = READ_SECONDS,
 ) -> Answer | NoAnswer:
     """Send a request once and read its answer; redirects are answers like any other.
 
@@ -119,7 +128,7 @@ def exchange(
             headers={"Content-Type": "application/json"} if body is not None else {},
             stream=True,
             allow_redirects=False,
-            timeout=(CONNECT_SECONDS, READ_SECONDS),
+            timeout=(CONNECT_SECONDS, read_seconds),
             proxies=get_environ_proxies(url),
         ) as response:
             content = _read(response, limit if response.status_code == requests.codes.ok else BODY_BYTES, clock)

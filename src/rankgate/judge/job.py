@@ -227,13 +227,13 @@ class _Work:
         calls = {name: plan.every_call for name, plan in self._plans.items()}
         self._planned_calls = sum(calls.values())
         of_baseline = self._spending_on_baseline(self._planned_calls - calls.get(RUN, 0))
-        asked = _Verdicts(self._store, self._job, again=self._job.again)
+        known = _Verdicts(self._store, self._job, again=self._job.again)
         done = set[Answer]()
         for name in self._plans:
             self.at = name
             answers = [answer for answer in self._job.runs[name].answers if answer not in done]
             done.update(answers)
-            self._ask(answers, asked, self._of_run if name == RUN else of_baseline)
+            self._ask(answers, known, self._of_run if name == RUN else of_baseline)
             if self.stopped:
                 return
 
