@@ -348,7 +348,9 @@ def test_what_could_not_be_proven_is_not_explained() -> None:
 
 
 def read(*rankings: Ranking) -> Listings | None:
-    return listings_of(gold(), Plan(metrics=[]), lambda: rankings)
+    plan = Plan(metrics=[])
+    run = Run(name="run", format="jsonl", rankings=iter(()))
+    return listings_of(gold(), plan, ScoredRun(run, score(gold(), rankings, plan), rankings), detailed=True)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import pytest
 
@@ -12,9 +12,11 @@ from rankgate.metrics.gaps import baseline_column
 from rankgate.metrics.matching import BY_CHUNK, By, Matching
 from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.plan import Plan
+from rankgate.metrics.scored_run import ScoredRun
 from rankgate.metrics.scoring import score
 from rankgate.model.scores import Scores
 from rankgate.model.values import Details, Gold, Item, Ranking, Sample
+from rankgate.readers.base import Run
 
 BY_DOC, BY_TEXT = Matching(by=By.DOC), Matching(by=By.TEXT)
 NONE_FOUND = {"q1": "x1 x2 x3", "q2": "x4 x5 x6", "q3": "x7 x8 x9"}
@@ -45,6 +47,11 @@ def scored(asked: Gold, lists: Iterable[Ranking], how: Matching = BY_CHUNK, *, k
     return score(asked, lists, plan(how, keep=keep))
 
 
+def kept(scores: Scores, lists: Sequence[Ranking]) -> ScoredRun:
+    """A scored run whose lists are these."""
+    return ScoredRun(Run(name="run.jsonl", format="jsonl", rankings=iter(())), scores, kept=lists)
+
+
 def stale(
     now: Mapping[str, str],
     *,
@@ -54,7 +61,7 @@ def stale(
     """What is said, or nothing."""
     known, lists = asked or gold(), rankings(now)
     try:
-        refuse_stale(known, plan(how), scored(known, lists, how), lambda: lists)
+        refuse_stale(known, plan(how), kept(scored(known, lists, how), lists))
     except RankgateError as error:
         return str(error)
     return ""
@@ -119,12 +126,12 @@ def test_where_texts_are_matched_ids_say_nothing() -> None:
     asked = gold({"q1": "passage"})
     item = Details(items=[Item(text="something else")])
     lists = [Ranking("q1", ["x"], 0, item)]
-    refuse_stale(asked, plan(BY_TEXT), scored(asked, lists, BY_TEXT), lambda: lists)
+    refuse_stale(asked, plan(BY_TEXT), kept(scored(asked, lists, BY_TEXT), lists))
 
 
 def test_where_no_metric_looks_for_documents_ids_say_nothing() -> None:
     lists, others = rankings(NONE_FOUND), plan(metrics="latency,containment@5")
-    refuse_stale(gold(), others, scored(gold(), lists), lambda: lists)
+    refuse_stale(gold(), others, kept(scored(gold(), lists), lists))
 
 
 def test_of_two_relevant_ids_nobody_can_tell() -> None:
@@ -133,20 +140,20 @@ def test_of_two_relevant_ids_nobody_can_tell() -> None:
 
 
 def test_a_run_that_finds_anything_is_not_read_again() -> None:
-    def unread() -> list[Ranking]:
-        raise AssertionError("read again")
+    class Unread(list[Ranking]):
+        def __iter__(self) -> Iterator[Ranking]:
+            raise AssertionError("read again")
 
-    found = scored(gold(), rankings(ACCEPTED))
-    refuse_stale(gold(), plan(), found, unread)
+    refuse_stale(gold(), plan(), kept(scored(gold(), rankings(ACCEPTED)), Unread()))
 
 
 def test_lists_that_cannot_be_read_again_are_no_proof() -> None:
-    refuse_stale(gold(), plan(), scored(gold(), rankings(NONE_FOUND)), tuple)
+    refuse_stale(gold(), plan(), kept(scored(gold(), rankings(NONE_FOUND)), ()))
 
 
 def test_without_the_matched_queries_nothing_is_claimed() -> None:
     lists = rankings(NONE_FOUND)
-    refuse_stale(gold(), plan(), scored(gold(), lists, keep=False), lambda: lists)
+    refuse_stale(gold(), plan(), kept(scored(gold(), lists, keep=False), lists))
 
 
 RECALL, TIME = "recall@5", "latency"
@@ -165,7 +172,7 @@ def test_a_baseline_of_other_ids_is_compared_in_nothing_that_reads_them(
 ) -> None:
     asked, both = gold(), plan(metrics=f"{RECALL},{TIME}")
     lists = [Ranking(query_id, ids.split(), 0, Details(latency_ms={"total": 5.0})) for query_id, ids in stored.items()]
-    found = with_foreign(asked, both, score(asked, lists, both), lambda: lists)
+    found = with_foreign(asked, both, kept(score(asked, lists, both), lists)).scores
     assert found.foreign == foreign
     columns = {metric.name: baseline_column(metric, found) for metric in both.metrics}
     assert {name for name, column in columns.items() if column.count(None) == len(column)} == foreign

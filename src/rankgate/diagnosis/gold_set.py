@@ -9,8 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable, Sequence
 from itertools import islice, repeat
 
 import msgspec
@@ -37,9 +36,6 @@ _LENGTH = 8  # hexadecimal digits: of 100,000 relabelled queries one would go un
 
 _OF_LISTS = frozenset({RunField.RAW, RunField.REWRITES, RunField.JUDGED, RunField.NEGATIVES})
 
-# Gives the rankings of a run from the beginning, or nothing where it cannot be read again.
-Lists = Callable[[], Iterable[Ranking]]
-
 
 def refuse_unfit(gold: Gold, plan: Plan, candidate: ScoredRun, baseline: ScoredRun | None) -> None:
     """A run that answers other questions, lacks what is read, or speaks of other ids than the gold."""
@@ -47,23 +43,21 @@ def refuse_unfit(gold: Gold, plan: Plan, candidate: ScoredRun, baseline: ScoredR
     require_fields(candidate.scores, plan, candidate.run.name)
     if baseline:  # of it the matching alone: metrics without values are not compared
         require_fields(baseline.scores, replace(plan, metrics=[]), baseline.run.name)
-    refuse_stale(gold, plan, candidate.scores, partial(lists_of, candidate))
+    refuse_stale(gold, plan, candidate)
 
 
-def refuse_stale(gold: Gold, plan: Plan, candidate: Scores, now: Lists) -> None:
-    """A gold set of other ids cannot judge a run: that is no FAIL but no verdict at all; see `stale_text`.
-
-    Raises:
-        RankgateError: it is stale; says how that shows and what to do.
-    """
-    if text := stale_text(gold, plan, candidate, now):
+def refuse_stale(gold: Gold, plan: Plan, candidate: ScoredRun) -> None:
+    """A gold set of other ids cannot judge a run: that is no FAIL but no verdict at all; see `stale_text`."""
+    if text := stale_text(gold, plan, candidate):
         raise bad_input(text, file=gold.name, kind=ProblemKind.GOLD_STALE)
 
 
-def with_foreign(gold: Gold, plan: Plan, stored: Scores, lists: Lists) -> Scores:
-    """A baseline's scores, marked where the gold is stale for it: then no metric of ids has a value to compare with."""
-    stale = stale_text(gold, plan, stored, lists)
-    return replace(stored, foreign=frozenset(each.name for each in plan.metrics if by_ids(each))) if stale else stored
+def with_foreign(gold: Gold, plan: Plan, baseline: ScoredRun) -> ScoredRun:
+    """A baseline, marked where the gold is stale for it: then no metric of ids has a value to compare with."""
+    if not stale_text(gold, plan, baseline):
+        return baseline
+    foreign = frozenset(each.name for each in plan.metrics if by_ids(each))
+    return replace(baseline, scores=replace(baseline.scores, foreign=foreign))
 
 
 def by_ids(metric: Metric) -> bool:
@@ -71,7 +65,7 @@ def by_ids(metric: Metric) -> bool:
     return metric.needs <= _OF_LISTS or RunField.PASSAGES in metric.needs
 
 
-def stale_text(gold: Gold, plan: Plan, candidate: Scores, now: Lists) -> str:
+def stale_text(gold: Gold, plan: Plan, run: ScoredRun) -> str:
     """How it shows that the gold is stale for a run, and what to do; empty where it is not.
 
     It is stale where fewer than 1 % of its relevant ids occur in the run, the run's lists are full, and fewer than 1 %
@@ -80,19 +74,19 @@ def stale_text(gold: Gold, plan: Plan, candidate: Scores, now: Lists) -> str:
     Where texts are matched, or no metric looks for relevant documents, ids say nothing; matched by document, or by
     offsets alone, documents count in place of ids. The lists are read only where the matched queries leave it possible.
     """
-    return _changed_text(candidate) or _other_ids_text(gold, plan, candidate, now)
+    return _changed_text(run.scores) or _other_ids_text(gold, plan, run)
 
 
-def _other_ids_text(gold: Gold, plan: Plan, candidate: Scores, now: Lists) -> str:
+def _other_ids_text(gold: Gold, plan: Plan, run: ScoredRun) -> str:
     """That the run and the gold name different ids; see `stale_text`."""
     how = plan.how
-    if how.by is By.TEXT or not any(map(by_ids, plan.metrics)) or finds_enough(gold, candidate, STALE_SHARE):
+    if how.by is By.TEXT or not any(map(by_ids, plan.metrics)) or finds_enough(gold, run.scores, STALE_SHARE):
         return ""
-    lists = [summary.retrieved for summary in candidate.rank_summaries.values() if summary.ranks]
+    lists = [summary.retrieved for summary in run.scores.rank_summaries.values() if summary.ranks]
     full = _full_lists(lists)
     if full == 0 or full < FULL_SHARE * len(lists):
         return ""
-    returned = _names(now(), how)
+    returned = _names(lists_of(run), how)
     name_of = (lambda span: span.rpartition(":")[0]) if how.by is By.SPAN else str  # DOCUMENT:START-END
     relevant = dict.fromkeys(name_of(doc) for sample in gold.samples.values() for doc in sample.relevant())
     occurring = len(relevant.keys() & returned.keys())

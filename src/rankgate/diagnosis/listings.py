@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property, partial
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
 from itertools import islice
 
 import msgspec
@@ -63,43 +64,31 @@ class RunLists:
     @cached_property
     def plain(self) -> Lists:
         """The ids, as the metrics read them."""
-        return self._plain(self.run), self._plain(self.baseline)
+        return self._both(detailed=False)
 
     @cached_property
     def detailed(self) -> Lists:
         """The ids with what the runs state beside them, where that is well-formed."""
-        return self._detailed(self.run), self._detailed(self.baseline)
+        return self._both(detailed=True)
 
-    def _plain(self, run: ScoredRun | None) -> Listings | None:
-        return listings_of(self.gold, self.plan, partial(lists_of, run), documents=False) if run else None
-
-    def _detailed(self, run: ScoredRun | None) -> Listings | None:
-        if run is None:
-            return None
-        return listings_of(self.gold, self.plan, partial(detailed_lists_of, run), partial(lists_of, run))
+    def _both(self, *, detailed: bool) -> Lists:
+        baseline = listings_of(self.gold, self.plan, self.baseline, detailed=detailed) if self.baseline else None
+        return listings_of(self.gold, self.plan, self.run, detailed=detailed), baseline
 
 
-def listings_of(
-    gold: Gold, plan: Plan, *ways: Callable[[], Iterable[Ranking]], documents: bool = True
-) -> Listings | None:
-    """A run's lists to the plan's depth, by the first way to read it that works; None where none does or it is long.
+def listings_of(gold: Gold, plan: Plan, run: ScoredRun, *, detailed: bool) -> Listings | None:
+    """A run's lists by gold query, to the depth to which they are compared; None where it cannot be read or is long.
 
-    Args:
-        gold: whose queries are kept.
-        plan: to which depth lists are compared, and what separates a chunk's id from its document's.
-        ways: how the run is read.
-        documents: whether the ids' documents are wanted, whatever the gold judges.
+    `detailed` with the ids' documents, whatever the gold judges, and what else the run states if it is well-formed.
     """
-    separator = plan.how.separator if documents or plan.how.by is By.DOC else None
     if len(gold.samples) > MAX_QUERIES:
         return None
-    for open_lists in ways:
-        try:
-            listings = _read(gold, min(plan.depth or DEEPEST, DEEPEST), separator, open_lists())
-        except RankgateError:
-            continue
-        if listings.documents:
-            return listings
+    separator = plan.how.separator if detailed or plan.how.by is By.DOC else None
+    for open_lists in (detailed_lists_of, lists_of) if detailed else (lists_of,):
+        with suppress(RankgateError):
+            listings = _read(gold, min(plan.depth or DEEPEST, DEEPEST), separator, open_lists(run))
+            if listings.documents:
+                return listings
     return None
 
 
@@ -181,7 +170,7 @@ def unmatched(gold: Gold, plan: Plan, scored: ScoredRun) -> Oddities | None:
     enough = MATCHED_SHARE * sum(len(sample.gains) for sample in gold.samples.values())
     if any(_finding(scored.scores, metric) >= enough for metric in plan.metrics):
         return None
-    odd = oddities_of(gold, plan.how, (listings_of(gold, plan, partial(lists_of, scored), documents=False), None))
+    odd = oddities_of(gold, plan.how, (listings_of(gold, plan, scored, detailed=False), None))
     return odd if odd and odd.relevant - odd.never_returned < MATCHED_SHARE * odd.relevant else None
 
 

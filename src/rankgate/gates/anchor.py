@@ -9,7 +9,6 @@ store that the anchor is read from.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -20,7 +19,6 @@ from rankgate.baselines.base import KeptRun
 from rankgate.baselines.records import Record
 from rankgate.criteria import Criteria, Gate
 from rankgate.criteria.inputs import Inputs
-from rankgate.criteria.rereading import lists_of
 from rankgate.criteria.runs import memory_of
 from rankgate.diagnosis.gold_set import stale_text
 from rankgate.errors import RankgateError
@@ -131,7 +129,7 @@ class _Asked(msgspec.Struct, frozen=True):
         return run if run.covered >= STILL * own else None
 
     def _as_anchor(self, run: ScoredRun, mark: AnchorMark) -> ScoredAnchor:
-        if stale_text(self.gold, self.plan, run.scores, partial(lists_of, run)):
+        if stale_text(self.gold, self.plan, run):
             return ScoredAnchor(mark=mark, problem="foreign")
         scores = run.scores
         if run.run.depth and self.plan.depth and run.run.depth < self.plan.depth:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -11,7 +10,6 @@ from msgspec.structs import replace
 
 from rankgate.criteria import Criteria
 from rankgate.criteria.inputs import Inputs
-from rankgate.criteria.rereading import lists_of
 from rankgate.criteria.runs import runs_of
 from rankgate.diagnosis.gold_set import refuse_unfit, with_foreign
 from rankgate.errors import bad_input
@@ -126,7 +124,7 @@ def _scored_baseline(
     plan = replace(plan, depth=accepted.depth, compared=True)
     accepted = verdicts.on(accepted) if verdicts else accepted
     baseline = scored_as_baseline(gold.by_id, accepted, plan, source, progress)
-    baseline = replace(baseline, scores=with_foreign(gold, plan, baseline.scores, partial(lists_of, baseline)))
+    baseline = with_foreign(gold, plan, baseline)
     again = source.open(needs) if baseline.scores.foreign and older_gold else None
     if again is not None and older_gold is not None:
         again = verdicts.on(again) if verdicts else again

@@ -24,6 +24,7 @@ from rankgate.gates.judging import judge_scores, overall_results
 from rankgate.gates.traffic import repeated
 from rankgate.metrics.plan import Plan, require_fields, require_gold_queries
 from rankgate.metrics.scored_baseline import as_baseline, ids_of
+from rankgate.metrics.scored_run import ScoredRun
 from rankgate.metrics.scoring import score
 from rankgate.model.gate_result import GateResult
 from rankgate.model.reasons import problems_of
@@ -78,7 +79,7 @@ class _ToJudge(NamedTuple):
 
     path: str
     rankings: list[Ranking]
-    run: Run | None
+    run: Run
     today: str
 
 
@@ -121,7 +122,7 @@ def validate(inputs: Inputs) -> Findings:
     if criteria:
         noted += [*facts.rubric_facts(criteria), *_inputs_facts(problems, criteria, gold)]
     results: list[GateResult] = []
-    if gold and rankings is not None and run_file:
+    if gold and opened_run and rankings is not None and run_file:
         plan = msgspec.structs.replace(plan, depth=opened.depth if opened else None)
         to_judge = _ToJudge(run_file.path, rankings, opened_run, inputs.date)
         results = _attempt(problems, _judged, criteria, gold, to_judge, accepted, plan) or []
@@ -255,19 +256,18 @@ def _judged(
         plan = msgspec.structs.replace(plan, baseline_ids=ids_of(baseline, plan))
     candidate = score(gold, to_judge.rankings, plan)
     if baseline and accepted:
-        baseline = with_foreign(gold, plan, baseline, lambda: accepted.lists)
+        baseline = with_foreign(gold, plan, ScoredRun(accepted.run, baseline, kept=accepted.lists)).scores
     require_gold_queries(candidate, to_judge.path, gold)
     require_fields(candidate, plan, to_judge.path)
     if criteria is None:
         return []
-    refuse_stale(gold, plan, candidate, lambda: to_judge.rankings)
+    refuse_stale(gold, plan, ScoredRun(to_judge.run, candidate, kept=to_judge.rankings))
     judges: Mapping[str, Judge] = {}
     if RunField.VERDICTS in plan.needs:
         from rankgate.gates.judged import people_of  # noqa: PLC0415 -- paid only where answers are judged
 
         run = to_judge.run
-        mark = run.judge if run else None
-        judges = people_of(criteria, mark, to_judge.today, candidate, run.judges if run else ())
+        judges = people_of(criteria, run.judge, to_judge.today, candidate, run.judges)
     return judge_scores(criteria, gold, candidate, baseline, judges=judges)
 
 
