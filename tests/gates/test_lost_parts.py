@@ -12,7 +12,7 @@ from rankgate.cli import main
 from rankgate.gates.lost_parts import lost_parts
 from rankgate.metrics.tags import parts_of
 from rankgate.model.conclusion import PartLoss
-from rankgate.model.loss_words import part_text
+from rankgate.model.loss_words import parts_texts
 from rankgate.model.values import Direction, Sample, Unit
 
 LANGUAGES = [f"l{number}" for number in range(12)]
@@ -79,7 +79,7 @@ def test_where_lower_is_better_it_rose() -> None:
         worse=20,
         p=0.001,
     )
-    assert part_text(slower, str) == "latency in lang:th rose by 30.5 ms: 20 of 25 questions got worse"
+    assert parts_texts([slower], str) == ["latency in lang:th rose by 30.5 ms: 20 of 25 questions got worse"]
 
 
 def test_half_of_the_level_is_kept_for_tags_that_criteria_name() -> None:

@@ -23,6 +23,7 @@ from rankgate.model.conclusion import (
     Traffic,
     TrafficShare,
     about_gate,
+    about_loss,
     parts_beside,
 )
 from rankgate.model.gate_result import GateResult
@@ -145,16 +146,8 @@ def _lost_part(report: Report) -> Conclusion | None:
 
 def _of_loss(report: Report, kind: ConclusionKind, loss: PartLoss | GivenUp) -> Conclusion:
     """A conclusion about a loss that no gate decides, under the first gate of its metric."""
-    return Conclusion(
-        kind=kind,
-        gate=next((each.name for each in report.gates if each.metric == loss.metric and each.segment is None), None),
-        metric=loss.metric,
-        unit=loss.unit,
-        direction=loss.direction,
-        rule="drop",
-        before=loss.before,
-        now=loss.now,
-    )
+    gate = next((each.name for each in report.gates if each.metric == loss.metric and each.segment is None), None)
+    return about_loss(kind, loss, gate)
 
 
 def _gate_warns(report: Report) -> Conclusion | None:

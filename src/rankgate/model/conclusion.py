@@ -161,6 +161,20 @@ class GivenUp(msgspec.Struct, frozen=True, kw_only=True):
         return -self.direction.sign * (self.now - self.before)
 
 
+def about_loss(kind: ConclusionKind, loss: PartLoss | GivenUp, gate: str | None = None) -> Conclusion:
+    """A conclusion about a loss that no gate decides; `gate` is one of its metric."""
+    return Conclusion(
+        kind=kind,
+        gate=gate,
+        metric=loss.metric,
+        unit=loss.unit,
+        direction=loss.direction,
+        rule="drop",
+        before=loss.before,
+        now=loss.now,
+    )
+
+
 class Empties(msgspec.Struct, frozen=True, kw_only=True):
     """How many of the lists are empty or absent, and the tags of whose questions nearly all are.
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from rankgate.model.base_ref import SHORT_SHA
-from rankgate.model.conclusion import Conclusion, ConclusionKind, GivenUp, OtherCode, PartLoss
+from rankgate.model.conclusion import Conclusion, ConclusionKind, GivenUp, OtherCode, PartLoss, about_loss
 from rankgate.model.gate_result import GateResult
 from rankgate.model.reasons import beyond_noise_text, plain_sentence, sentences, waived_text
 from rankgate.model.remarks import judged_by
@@ -45,31 +45,17 @@ def other_losses(report: Report, name: Spell, text: Spell) -> list[str]:
 
 
 def parts_texts(parts: list[PartLoss], name: Spell) -> list[str]:
-    """One text a segment: its largest loss, and what else it lost."""
+    """Of each segment its largest loss and the others: `lang:th lost 36.0 points of recall@5: 9 of 25 questions …`."""
     by_segment: dict[str, list[PartLoss]] = {}
     for part in parts:
         by_segment.setdefault(part.segment, []).append(part)
     texts: list[str] = []
     for largest, *others in by_segment.values():
         also = " and ".join(f"{each.metric} ({delta_text(each.now - each.before, each.unit)})" for each in others)
-        texts.append(part_text(largest, name) + (f"; also {also}" if also else ""))
+        lost = Numbers(about_loss(ConclusionKind.LOST_PART, largest)).lost(part_name(largest.segment, name))
+        worse = f"{largest.worse:,} of {count_text(largest.n, 'question')} got worse"
+        texts.append(f"{lost}: {worse}{f'; also {also}' if also else ''}")
     return texts
-
-
-def part_text(part: PartLoss, name: Spell) -> str:
-    """`lang:th lost 36.0 points of recall@5: 9 of 25 questions got worse`."""
-    numbers = Numbers(
-        Conclusion(
-            kind=ConclusionKind.LOST_PART,
-            metric=part.metric,
-            unit=part.unit,
-            direction=part.direction,
-            before=part.before,
-            now=part.now,
-        )
-    )
-    lost = numbers.lost(part_name(part.segment, name))
-    return f"{lost}: {part.worse:,} of {count_text(part.n, 'question')} got worse"
 
 
 def more_parts(conclusion: Conclusion) -> str:

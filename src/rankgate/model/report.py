@@ -231,6 +231,11 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     command: list[str] = []
     judge: JudgeMark | msgspec.UnsetType = msgspec.UNSET
 
+    @property
+    def lineage(self) -> Lineage | None:
+        """That of the baseline."""
+        return self.baseline.lineage if self.baseline else None
+
     def __post_init__(self) -> None:
         """As for a `Source`."""
         force_setattr(self, "criteria", self.criteria and redacted(self.criteria))

@@ -176,10 +176,14 @@ def shorten(text: str, limit: int) -> str:
 
 
 def middle(text: object, limit: int) -> str:
-    """One line no longer than the limit: what is cut is in the middle, as names and ids differ at their ends."""
-    shown = one_line(str(text))
+    """One line no longer than the limit."""
+    return without_middle(one_line(text), limit)
+
+
+def without_middle(text: str, limit: int) -> str:
+    """At most `limit` characters: what is cut is in the middle, as names and ids differ at their ends."""
     tail = (limit - 1) // 2
-    return shown if len(shown) <= limit else f"{shown[: limit - 1 - tail]}…{shown[-tail:]}"
+    return text if len(text) <= limit else f"{text[: limit - 1 - tail]}…{text[-tail:]}"
 
 
 def safe(text: str, limit: int = 80) -> str:

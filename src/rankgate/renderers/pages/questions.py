@@ -19,7 +19,7 @@ import msgspec
 from rankgate.model.details import TEXTS_OF, Cause, Expected, Question, ReportDetails, columns_of_list
 from rankgate.model.report import Report
 from rankgate.model.values import Unit
-from rankgate.renderers.escape import command_line, one_line, plain, shorten, unhidden
+from rankgate.renderers.escape import command_line, one_line, plain, shorten, unhidden, without_middle
 from rankgate.renderers.phrases import value_or_dash
 from rankgate.renderers.view.answers import answers_of
 from rankgate.renderers.view.questions import CAUSE_WORDS, cause_clause, documents_to_show
@@ -242,8 +242,7 @@ def _names(ids: list[str]) -> list[str]:
 
 def listed_name(text: str) -> str:
     """An id or a tag as page and address have it: nothing hidden, and of a very long one both ends."""
-    shown, half = unhidden(text), MAX_NAME // 2
-    return shown if len(shown) <= MAX_NAME else f"{shown[:half]}…{shown[1 - half :]}"
+    return without_middle(unhidden(text), MAX_NAME)
 
 
 class Group(msgspec.Struct, frozen=True):

@@ -10,7 +10,7 @@ from rankgate.model.answers import AnswerLoss, Entailment, LostClaim, Place, Sil
 from rankgate.model.details import sampled
 from rankgate.model.gate_result import GateResult
 from rankgate.model.judge_words import STAGE_WORDS, UNJUDGED_WORDS, advisory_text, limits_text
-from rankgate.model.report import BaselineSource, Report
+from rankgate.model.report import Report
 from rankgate.model.values import Unit, Verdict
 from rankgate.model.wording import count_text, delta_points_text, delta_text, value_text
 from rankgate.renderers.escape import Pieces, Sentence, Spell, Text
@@ -102,8 +102,8 @@ def answer_lines(report: Report, spell: Spell) -> list[str]:
     judge = report.provenance.judge
     lines = [f"Judge {spell(judge.id)} ({spell(judge.model)}){_checked(judged)}."] if judge and judged else []
     lines += [*_in_people_s_units(judged), *_advisory(judged, spell)]
-    baseline = report.provenance.baseline
-    baseline_judge = baseline.lineage.judge if isinstance(baseline, BaselineSource) and baseline.lineage else None
+    lineage = report.provenance.lineage
+    baseline_judge = lineage.judge if lineage else None
     if baseline_judge and judge and baseline_judge.id != judge.id:
         compared = any(gate.by_judge and gate.change.delta is not None for gate in report.gates)
         both = f"both runs were judged by {spell(judge.id)}" if compared else "the baseline has to be judged again"

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from rankgate.model.lineage import KNOWN_KEYS, RECORDING, Lineage
-from rankgate.model.report import BaselineSource, Report, Source
+from rankgate.model.lineage import KNOWN_KEYS, RECORDING
+from rankgate.model.report import Report, Source
 from rankgate.model.wording import count_text
 from rankgate.renderers.escape import Pieces, Sentence, Text, command_line
 from rankgate.renderers.phrases import inputs_of
@@ -66,15 +66,14 @@ def _listed(report: Report) -> tuple[Origin, ...]:
 def _in_one_line(report: Report) -> Sentence:
     """The commit, the base, the day of the baseline, and how many questions there are, as far as they are known."""
     source = report.provenance
-    baseline: Source | None = source.baseline
+    baseline = source.baseline
     stated = dict(_flat(source.run.about)) if source.run else {}
     commit = next((stated[key] for key in _COMMITS if stated.get(key)), None)
     facts: list[Sentence] = [("commit ", Text(str(commit)[:12]))] if commit else []
     if report.base is not None:
         facts.append(("base ", Text(report.base.commit.shown, 120)))
     if baseline is not None:
-        lineage = baseline.lineage if isinstance(baseline, BaselineSource) else None
-        day = lineage.date if lineage else str(baseline.about.get("accepted", ""))
+        day = baseline.lineage.date if baseline.lineage else str(baseline.about.get("accepted", ""))
         facts.append(("baseline of ", Text(day, 40)) if day else ("baseline ", Text(baseline.path, 120)))
     queries = report.measured.queries
     if queries is not None:
@@ -104,8 +103,7 @@ def _flat(about: object, path: str = "") -> Iterator[tuple[str, object]]:
 
 def accepted_anyway(report: Report) -> Sentence:
     """Who accepted what the run is compared with although its gates failed, and why; nothing where they did not."""
-    baseline = report.provenance.baseline
-    lineage: Lineage | None = baseline.lineage if isinstance(baseline, BaselineSource) else None
+    lineage = report.provenance.lineage
     if lineage is None or lineage.reason is None or not lineage.failed:
         return ()
     by: Sentence = (" by ", Text(lineage.by, 80)) if lineage.by else ()
