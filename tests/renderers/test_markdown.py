@@ -20,7 +20,7 @@ from tests.report_keys import with_keys
 from rankgate.errors import Problem, RankgateError
 from rankgate.gates.conclude import with_conclusion
 from rankgate.model.details import Expected
-from rankgate.model.report import Diagnosis, Links, Moved, Oddities, Report, Source
+from rankgate.model.report import BaselineSource, Diagnosis, Links, Moved, Oddities, Report, Source
 from rankgate.model.values import Reason, ReasonKind, Verdict
 from rankgate.renderers.base_changes import Permission
 from rankgate.renderers.links import Link
@@ -240,7 +240,7 @@ def filled_with(text: str) -> Report:
     document = Expected(id=text, gain=1.0, before=2, after=None)
     move = replace(MOVE, query_id=text, question=text, tags=[text], documents=[document, document])
     better = replace(move, question=None, worse=False)
-    source = Source(path=text, format="jsonl", about={text: text, "number": 7})
+    source = BaselineSource(path=text, format="jsonl", about={text: text, "number": 7})
     return with_keys(
         REPORT,
         problems=[problem, problem],
