@@ -121,7 +121,7 @@ def test_a_question_has_both_rankings_with_the_gold_marked_down_to_the_depth() -
     gold = Gold(samples={"q": sample, "new": Sample(query_id="new", gains={"a": 1.0})}, name="gold", format="jsonl")
     now, before = scores(gold, {"q": ["x", "w", "a", "b"], "new": ["a"]}), with_new(scores(gold, {"q": ["a", "b"]}))
     columns = columns_of([Recall(cutoff=K)], gold, now, before)
-    first, second = QuestionsOf(gold, columns, dict.fromkeys(gold.samples, K), 3, now, before)
+    first, second = QuestionsOf([*gold.samples.values()], columns, dict.fromkeys(gold.samples, K), 3, now, before)
 
     assert (first.query_id, first.question, first.tags) == ("q", "which?", ("lang:en",))
     assert first.cause is Cause.LOWER

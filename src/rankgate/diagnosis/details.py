@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import overload
 
@@ -135,6 +136,7 @@ def details_of(
         panel_rows.append(PanelRow(tag=tag, queries=len(rows), values=of_tag))
         if tag is None or len(rows) >= MIN_QUERIES:
             sweeps += sweeps_of(tag, rows, swept)
+    samples = list(gold.samples.values())
     k = first_k(leading)
     ks: dict[str, int] = {}
     if named and leading and not isinstance(leading.cutoff, int):
@@ -151,7 +153,7 @@ def details_of(
         ),
         panel=tuple(panel_rows),
         sweeps=tuple(sweeps),
-        questions=QuestionsOf(gold, columns, ks or dict.fromkeys(gold.samples, k), depth, candidate, baseline),
+        questions=QuestionsOf(samples, columns, ks or dict.fromkeys(gold.samples, k), depth, candidate, baseline),
         left_out=len(tags) - len(kept),
         ks=ks,
     )
@@ -205,29 +207,22 @@ def _panel(
     return values
 
 
+@dataclass(eq=False, repr=False)
 class QuestionsOf(Sequence[Question]):
     """The questions in the order of the gold, each built when it is asked for: all at once are hundreds of megabytes.
 
     Their causes speak of the first `ks` ranks, their rankings go down to `depth`.
     """
 
-    def __init__(
-        self,
-        gold: Gold,
-        columns: Columns,
-        ks: Mapping[str, int],
-        depth: int,
-        candidate: Scores,
-        baseline: Scores | None,
-    ) -> None:
-        self._samples = list(gold.samples.values())
-        self._columns = columns
-        self._ks = ks
-        self._depth = depth
-        self._candidate, self._baseline = candidate, baseline
+    samples: Sequence[Sample]
+    columns: Columns
+    ks: Mapping[str, int]
+    depth: int
+    candidate: Scores
+    baseline: Scores | None
 
     def __len__(self) -> int:
-        return len(self._samples)
+        return len(self.samples)
 
     @overload
     def __getitem__(self, row: int) -> Question: ...
@@ -236,24 +231,24 @@ class QuestionsOf(Sequence[Question]):
     def __getitem__(self, row: int | slice) -> Question | list[Question]:
         if isinstance(row, slice):
             return [self[each] for each in range(*row.indices(len(self)))]
-        sample = self._samples[row]
-        columns = self._columns
-        baseline = self._baseline
+        sample = self.samples[row]
+        columns = self.columns
+        baseline = self.baseline
         query_id = sample.query_id
-        new = self._candidate.matched.get(query_id)
+        new = self.candidate.matched.get(query_id)
         old = baseline.matched.get(query_id) if baseline else None
         before = baseline.rank_summaries.get(query_id) if baseline else None
-        expected = tuple(document_moves(sample, before, self._candidate.rank_summaries.get(query_id)))
+        expected = tuple(document_moves(sample, before, self.candidate.rank_summaries.get(query_id)))
         is_new = baseline is not None and query_id in baseline.new_queries
         return Question(
             query_id=query_id,
             question=sample.question,
             tags=sample.tags,
-            cause=cause_of(expected, self._ks[query_id], new, compared=baseline is not None, is_new=is_new),
+            cause=cause_of(expected, self.ks[query_id], new, compared=baseline is not None, is_new=is_new),
             values=_RowValues(columns, row),
             expected=expected,
-            before=_Ranked(sample, old, self._depth) if old else None,
-            now=_Ranked(sample, new, self._depth) if new else None,
+            before=_Ranked(sample, old, self.depth) if old else None,
+            now=_Ranked(sample, new, self.depth) if new else None,
         )
 
 
@@ -275,19 +270,19 @@ def cause_of(
     return Cause.FINE if all(each.after is not None and each.after <= k for each in expected) else Cause.NEVER_FOUND
 
 
+@dataclass(eq=False, repr=False)
 class _Ranked(ListColumns):
     """The first items of a list, built when they are asked for.
 
     One that stands for a relevant document has that document's gain, whatever its own id.
     """
 
-    def __init__(self, sample: Sample, query: MatchedQuery, depth: int) -> None:
-        self._sample = sample
-        self._query = query
-        self._depth = depth
+    sample: Sample
+    query: MatchedQuery
+    depth: int
 
     def __len__(self) -> int:
-        return min(len(self._query.ids), self._depth)
+        return min(len(self.query.ids), self.depth)
 
     @overload
     def __getitem__(self, index: int) -> Listed: ...
@@ -300,27 +295,28 @@ class _Ranked(ListColumns):
         return (Listed(id=item, gain=gain) for item, gain in zip(*self.columns(), strict=True))
 
     def columns(self) -> tuple[list[str], list[float | None]]:
-        ids = list(self._query.ids[: self._depth])
-        known = dict(self._sample.gains.items())
+        ids = list(self.query.ids[: self.depth])
+        known = dict(self.sample.gains.items())
         gains: list[float | None] = [known.get(item) for item in ids]
-        for rank, gain in (*self._query.repeats, *self._query.hits[::-1]):  # of several passages of an item the best
+        for rank, gain in (*self.query.repeats, *self.query.hits[::-1]):  # of several passages of an item the best
             if rank <= len(ids):
                 gains[rank - 1] = gain
         return ids, gains
 
 
+@dataclass(eq=False, repr=False)
 class _RowValues(Mapping[str, tuple[float | None, float | None]]):
     """A question's values by metric, before and now, where the columns have them."""
 
-    def __init__(self, columns: Columns, row: int) -> None:
-        self._columns, self._row = columns, row
+    of: Columns
+    row: int
 
     def __len__(self) -> int:
-        return len(self._columns.now)
+        return len(self.of.now)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._columns.now)
+        return iter(self.of.now)
 
     def __getitem__(self, name: str) -> tuple[float | None, float | None]:
-        before, now = self._columns.before, self._columns.now[name][self._row]
-        return (before[name][self._row] if before else None, now)
+        before, now = self.of.before, self.of.now[name][self.row]
+        return (before[name][self.row] if before else None, now)

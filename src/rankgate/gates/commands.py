@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rankgate.criteria import DEFAULT_PATHS, InputFile
 from rankgate.errors import ProblemKind
 from rankgate.model.conclusion import Conclusion, ConclusionKind, Strength
+from rankgate.model.gate_result import GateResult
 from rankgate.model.report import Call, Report
 from rankgate.model.values import Gold, ReasonKind, Verdict
 from rankgate.readers.base import Run
@@ -79,47 +81,40 @@ def next_command(report: Report, conclusion: Conclusion) -> list[str]:
     if conclusion.kind is ConclusionKind.PASS and conclusion.strength in (Strength.RULED_OUT, Strength.UNCHANGED):
         return []
     call = report.call or Call(retriever=True, store=True)
-    elsewhere = _elsewhere(report)
-    if any(gate.over_traffic for gate in report.gates if gate.row_key == conclusion.row_key):
-        return ["rankgate", "check", *elsewhere, *_given(call, "gold", "run", "baseline"), "-o", PAGE]
-    run = report.provenance.run.path if report.provenance.run else None
+    rows = [gate for gate in report.gates if gate.row_key == conclusion.row_key]
+    if any(gate.over_traffic for gate in rows):
+        return ["rankgate", "check", *_options(report, "gold", "run", "baseline"), "-o", PAGE]
     empties = report.measured.empties
     first = empties.first if empties else None
-    question = _question(report, conclusion)
+    question = _question(report, conclusion, rows)
     words: list[str] = []
     if any(problem.kind is ProblemKind.NOT_RECORDED for problem in report.problems):
-        words = ["check", "--record", *elsewhere, *_given(call, "gold", "baseline")]
+        words = ["check", "--record", *_options(report, "gold", "baseline")]
     elif conclusion.kind in (ConclusionKind.EMPTY, ConclusionKind.EMPTY_SEGMENT) and first:
-        again = ["record", "--only", first, *elsewhere, *_given(call, "gold")]
+        again = ["record", "--only", first, *_options(report, "gold")]
         words = again if call.retriever else _explained(report, call, first)
     elif conclusion.kind is ConclusionKind.OTHER_CODE:
-        words = ["check", "--record", *elsewhere, *_given(call, "gold", "run", "baseline")]
+        words = ["check", "--record", *_options(report, "gold", "run", "baseline")]
     elif conclusion.kind is ConclusionKind.NO_BASELINE:
-        target = _given(call, "baseline") if call.store else ["--to", "baseline"]
-        words = ["baseline", "accept", *target, *elsewhere, *_given(call, "gold", "run")]
+        target = _option("--baseline", call.options.get("baseline")) if call.store else ["--to", "baseline"]
+        words = ["baseline", "accept", *target, *_options(report, "gold", "run")]
     elif conclusion.kind is ConclusionKind.GIVEN_UP:
-        words = ["compare", report.changes.given_up[0].anchor, *([run] if run else []), *_store(report)]
-    elif conclusion.rule == "other" and _lacks_verdicts(report, conclusion):
+        words = _since_anchor(report)
+    elif conclusion.rule == "other" and any(gate.lacks_verdicts for gate in rows):
         words = _judged(report, call)
     elif question is not None and conclusion.kind is not ConclusionKind.NOT_JUDGED:
         words = _explained(report, call, question)
     else:
         # All rows say in full what no gate warns of; the inputs, why something is unproven or cannot be judged.
-        looks = ["check", "--all", *_base(call)] if conclusion.kind is ConclusionKind.WARNING else ["validate"]
-        words = [*looks, *elsewhere, *_given(call, "gold", "run", "baseline")]
+        base = call.judging[:2] if call.judging[:1] == ("--base",) else ()
+        looks = ["check", "--all", *base] if conclusion.kind is ConclusionKind.WARNING else ["validate"]
+        words = [*looks, *_options(report, "gold", "run", "baseline")]
     return ["rankgate", *words]
 
 
-def _question(report: Report, conclusion: Conclusion) -> str | None:
-    """The question that shows best what was found, if one does."""
-    named = next(
-        (
-            gate.decision.queries
-            for gate in report.gates
-            if conclusion.rule == "other" and gate.row_key == conclusion.row_key
-        ),
-        [],
-    )
+def _question(report: Report, conclusion: Conclusion, rows: Sequence[GateResult]) -> str | None:
+    """The question that shows best what the conclusion says of its rows, if one does."""
+    named = rows[0].decision.queries if rows and conclusion.rule == "other" else []
     changes = report.changes
     worse = changes.losers_of(conclusion.row_key)
     in_order = [move.query_id for move in changes.misses if move.query_id in worse]  # as every output lists them
@@ -142,48 +137,37 @@ def accept_command(report: Report, conclusion: Conclusion) -> list[str]:
         return []
     if baseline is None or baseline.lineage is None:
         return []
-    options = [*_elsewhere(report), *_given(report.call or Call(), "gold", "run", "baseline")]
-    return ["rankgate", "baseline", "accept", "--reason", "WHY", *options]
+    return ["rankgate", "baseline", "accept", "--reason", "WHY", *_options(report, "gold", "run", "baseline")]
 
 
-def _lacks_verdicts(report: Report, conclusion: Conclusion) -> bool:
-    return any(gate.lacks_verdicts for gate in report.gates if gate.row_key == conclusion.row_key)
+def _since_anchor(report: Report) -> list[str]:
+    """The command that compares the run with the anchor, by the same criteria and in the store that has it."""
+    run, baseline = report.provenance.run, report.provenance.baseline
+    runs = [report.changes.given_up[0].anchor, *([run.path] if run else [])]
+    store = _option("--baseline", baseline.path if baseline else None)
+    return ["compare", *runs, *_option("--criteria", report.provenance.criteria), *store]
 
 
 def _judged(report: Report, call: Call) -> list[str]:
     """The command that asks for what is missing; what the judge failed at it is not asked once more by itself."""
     kinds = {kind for gate in report.gates for reason in gate.decision.reasons for kind in reason.kinds}
     again = ["--again"] if any(kind.lasts for kind in kinds) else []
-    return ["judge", *again, *_elsewhere(report), *_given(call, "gold", "run", "baseline"), *call.judging]
+    return ["judge", *again, *_options(report, "gold", "run", "baseline"), *call.judging]
 
 
 def _explained(report: Report, call: Call, question: str) -> list[str]:
     """The command that explains a question, with what the check was called with."""
     run = call.options.get("run") or (report.provenance.run.path if report.provenance.run else None)
-    options = [*_option("--run", run), *_elsewhere(report), *_given(call, "gold", "baseline")]
+    options = [*_option("--run", run), *_options(report, "gold", "baseline")]
     return ["explain", *options, "--", question] if question[:1] == "-" else ["explain", question, *options]
 
 
-def _elsewhere(report: Report) -> list[str]:
-    """The criteria, where no command would find them by itself."""
+def _options(report: Report, *names: str) -> list[str]:
+    """The criteria, where no command would find them by itself, and the files of these names that they do not name."""
     criteria = report.provenance.criteria
-    return [] if criteria in DEFAULT_PATHS else _option("--criteria", criteria)
-
-
-def _base(call: Call) -> list[str]:
-    """The commit that a pull request was judged against, as `check` takes it."""
-    return list(call.judging[:2]) if call.judging[:1] == ("--base",) else []
-
-
-def _given(call: Call, *names: str) -> list[str]:
-    return [word for name in names for word in _option(f"--{name}", call.options.get(name))]
-
-
-def _store(report: Report) -> list[str]:
-    """Where the anchor lies, and by which criteria it is compared."""
-    baseline = report.provenance.baseline
-    options = _option("--criteria", report.provenance.criteria)
-    return [*options, *_option("--baseline", baseline.path if baseline else None)]
+    given = report.call.options if report.call else {}
+    elsewhere = [] if criteria in DEFAULT_PATHS else _option("--criteria", criteria)
+    return [*elsewhere, *(word for name in names for word in _option(f"--{name}", given.get(name)))]
 
 
 def _option(name: str, value: str | None) -> list[str]:
