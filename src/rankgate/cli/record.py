@@ -108,54 +108,6 @@ def parser() -> argparse.ArgumentParser:
     return options
 
 
-def _opened(retriever: Retriever, calls: Calls) -> Retrieve:
-    """What is called for each question."""
-    if retriever.function is not None:
-        return load_retriever(retriever.function)
-    if retriever.command is not None:
-        return Command(retriever.command, calls.timeout or _SECONDS)
-    headers, secrets = _headers_of(retriever.headers)
-    send = _sender(headers, calls.timeout or _SECONDS, calls.workers)
-    return HttpService(retriever.url or "", retriever.method, retriever.body, send, secrets)
-
-
-def _headers_of(written: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """Headers with what the environment has for their variables, and these secrets; an error where it has none."""
-    headers: dict[str, str] = {}
-    secrets: list[str] = []
-    for name, value in written.items():
-        scheme, known = VARIABLE.findall(value)[0]
-        secret = os.environ.get(known, "")
-        if not re.fullmatch("[!-~]+", secret):
-            what = f"{known} of the environment is not set, or holds what no key has"
-            raise bad_input(what, key=f"retriever.headers.{name}")
-        headers[name] = f"{scheme} {secret}" if scheme else secret
-        secrets.append(secret)
-    return headers, [secret for secret in secrets if len(secret) >= _SHORTEST_SECRET]
-
-
-def _output(arguments: argparse.Namespace, criteria: Criteria | None) -> str:
-    """The run to write: as an option says, else the one that the criteria name."""
-    if arguments.output is not None:
-        return str(arguments.output)
-    run_file = criteria.inputs.run if criteria else None
-    if criteria is None or run_file is None:
-        where = f", or add `run: run.jsonl` under `inputs:` in {criteria.name}" if criteria else ""
-        raise bad_input(f"no run is named; give it with -o FILE{where}")
-    if run_file.map or run_file.format not in (None, "jsonl"):
-        what = "is read by a map or in another format, and a recording is JSONL in rankgate's own shape"
-        raise bad_input(f"{what}; name the path alone, or -o FILE", file=criteria.name, key="inputs.run")
-    return run_file.path
-
-
-def _sender(headers: Mapping[str, str], seconds: float, workers: int) -> Send:
-    """Requests by the bot's client without its token, which gives up later than a call."""
-    from rankgate.forges.http import Clock, exchange, session_of
-
-    session = session_of(None, headers, connections=workers)
-    return partial(exchange, session, limit=MAX_BYTES, clock=Clock(), read_seconds=seconds + 5)
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Record, say what was done, and return 0 or 130; problems are raised."""
     named = any(getattr(arguments, key) for key in RETRIEVERS)
@@ -199,31 +151,30 @@ def _record(
             terminated_as_interrupted(),
             bar(lambda: share, "recording"),
             _marked(str(path)),
+            _naming(criteria, retriever),
             ExitStack() as ending,
         ):
-            with _naming(criteria, retriever):
-                retrieve = _opened(retriever, calls)
+            retrieve = _opened(retriever, calls)
             if isinstance(retrieve, Command):
                 ending.callback(retrieve.close)
             system = retrieve.system if isinstance(retrieve, Service) else retriever.function
-            with _naming(criteria, retriever):
-                recorded = record(
-                    gold,
-                    retrieve,
-                    path,
-                    workers=calls.workers,
-                    allow_errors=arguments.allow_errors,
-                    provenance={"system": system, **stated},
-                    making=making,
-                    base_gold=base[0],
-                    traffic=traffic,
-                    retriever=f"{system} {retriever.digest}",
-                    fields=retriever.map,
-                    name=output,
-                    timeout=calls.timeout,
-                    retries=calls.retries,
-                    progress=progress,
-                )
+            recorded = record(
+                gold,
+                retrieve,
+                path,
+                workers=calls.workers,
+                allow_errors=arguments.allow_errors,
+                provenance={"system": system, **stated},
+                making=making,
+                base_gold=base[0],
+                traffic=traffic,
+                retriever=f"{system} {retriever.digest}",
+                fields=retriever.map,
+                name=output,
+                timeout=calls.timeout,
+                retries=calls.retries,
+                progress=progress,
+            )
     except (KeyboardInterrupt, StopError) as stop:
         is_refused = isinstance(stop, StopError)
         what = f"error: {stop}" if is_refused else "interrupted"
@@ -233,6 +184,20 @@ def _record(
         sys.stderr.write(f"warning: {problem}\n")
     say(summary(recorded))
     return 0
+
+
+def _output(arguments: argparse.Namespace, criteria: Criteria | None) -> str:
+    """The run to write: as an option says, else the one that the criteria name."""
+    if arguments.output is not None:
+        return str(arguments.output)
+    run_file = criteria.inputs.run if criteria else None
+    if criteria is None or run_file is None:
+        where = f", or add `run: run.jsonl` under `inputs:` in {criteria.name}" if criteria else ""
+        raise bad_input(f"no run is named; give it with -o FILE{where}")
+    if run_file.map or run_file.format not in (None, "jsonl"):
+        what = "is read by a map or in another format, and a recording is JSONL in rankgate's own shape"
+        raise bad_input(f"{what}; name the path alone, or -o FILE", file=criteria.name, key="inputs.run")
+    return run_file.path
 
 
 def _base_questions(arguments: argparse.Namespace) -> tuple[Gold | None, Sequence[TrafficQuestion]]:
@@ -290,6 +255,40 @@ def _marked(run: str) -> Iterator[None]:
             write_atomic(mark, "".join(f"{problem}\n" for problem in error.problems))
         raise
     Path(mark).unlink(missing_ok=True)
+
+
+def _opened(retriever: Retriever, calls: Calls) -> Retrieve:
+    """What is called for each question."""
+    if retriever.function is not None:
+        return load_retriever(retriever.function)
+    if retriever.command is not None:
+        return Command(retriever.command, calls.timeout or _SECONDS)
+    headers, secrets = _headers_of(retriever.headers)
+    send = _sender(headers, calls.timeout or _SECONDS, calls.workers)
+    return HttpService(retriever.url or "", retriever.method, retriever.body, send, secrets)
+
+
+def _headers_of(written: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """Headers with what the environment has for their variables, and these secrets; an error where it has none."""
+    headers: dict[str, str] = {}
+    secrets: list[str] = []
+    for name, value in written.items():
+        scheme, known = VARIABLE.findall(value)[0]
+        secret = os.environ.get(known, "")
+        if not re.fullmatch("[!-~]+", secret):
+            what = f"{known} of the environment is not set, or holds what no key has"
+            raise bad_input(what, key=f"retriever.headers.{name}")
+        headers[name] = f"{scheme} {secret}" if scheme else secret
+        secrets.append(secret)
+    return headers, [secret for secret in secrets if len(secret) >= _SHORTEST_SECRET]
+
+
+def _sender(headers: Mapping[str, str], seconds: float, workers: int) -> Send:
+    """Requests by the bot's client without its token, which gives up later than a call."""
+    from rankgate.forges.http import Clock, exchange, session_of
+
+    session = session_of(None, headers, connections=workers)
+    return partial(exchange, session, limit=MAX_BYTES, clock=Clock(), read_seconds=seconds + 5)
 
 
 @contextmanager
