@@ -234,18 +234,19 @@ def test_the_step_that_adds_a_workflow_writes_the_same_criteria(capsys: pytest.C
     assert not Path("ship-criteria.yaml").exists()
 
 
-@pytest.mark.parametrize(
-    "existing", [pytest.param("ship-criteria.yaml", id="criteria"), pytest.param(WORKFLOW.as_posix(), id="workflow")]
-)
-def test_it_overwrites_nothing_unless_forced(capsys: pytest.CaptureFixture[str], existing: str) -> None:
-    Path(existing).parent.mkdir(parents=True, exist_ok=True)
-    Path(existing).write_text("mine\n", encoding="utf-8")
+WRITTEN = [Path("ship-criteria.yaml"), WORKFLOW, REPORTING]
+
+
+@pytest.mark.parametrize("existing", WRITTEN, ids=["criteria", "gate", "reporting"])
+def test_it_overwrites_nothing_unless_forced(capsys: pytest.CaptureFixture[str], existing: Path) -> None:
+    existing.parent.mkdir(parents=True, exist_ok=True)
+    existing.write_text("mine\n", encoding="utf-8")
     assert init(*FROM_RUN, GITHUB) == 2
     assert capsys.readouterr() == ("", f"error: {existing}: exists already; --force overwrites it\n")
-    assert Path(existing).read_text(encoding="utf-8") == "mine\n"
-    assert Path("ship-criteria.yaml").exists() == (existing == "ship-criteria.yaml")
+    assert existing.read_text(encoding="utf-8") == "mine\n"
+    assert [path for path in WRITTEN if path.exists()] == [existing]
     assert init(*FROM_RUN, GITHUB, "--force") == 0
-    assert Path(existing).read_text(encoding="utf-8") != "mine\n"
+    assert existing.read_text(encoding="utf-8") != "mine\n"
 
 
 @pytest.mark.parametrize(
@@ -608,16 +609,6 @@ def test_a_mistake_writes_no_workflow(
     assert err.startswith(f"error: {message}")
     assert not Path(".github").exists()
     assert not Path("ship-criteria.yaml").exists()
-
-
-@pytest.mark.parametrize("existing", [WORKFLOW, REPORTING], ids=["gate", "reporting"])
-def test_neither_workflow_is_overwritten_unless_forced(existing: Path) -> None:
-    existing.parent.mkdir(parents=True)
-    existing.write_text("mine\n", encoding="utf-8")
-    assert init(*FROM_RUN, GITHUB) == 2
-    assert [path.name for path in WORKFLOW.parent.iterdir()] == [existing.name]
-    assert init(*FROM_RUN, GITHUB, "--force") == 0
-    assert existing.read_text(encoding="utf-8") != "mine\n"
 
 
 @pytest.mark.parametrize("questions", [1, 785, 2000])
