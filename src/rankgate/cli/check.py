@@ -72,19 +72,15 @@ def parser() -> argparse.ArgumentParser:
     add_option(options, "--format", text, choices=forms, default="terminal")
     listed = options.add_mutually_exclusive_group()
     text = "at a terminal also what holds, the worst questions, the parts by tag, and what was compared"
-    listed.add_argument("--all", action="store_true", dest="everything", help=text)
-    listed.add_argument("-q", "--quiet", action="store_true", help="at a terminal the conclusion alone")
+    add_option(listed, "--all", text, dest="everything")
+    add_option(listed, "-q --quiet", "at a terminal the conclusion alone")
     add_option(options, "--fail-on", "the mildest verdict that exits 1", choices=["fail", "warn"], default="fail")
     add_option(options, "--record", "record the run first, as `rankgate record` does, in a process of its own")
     add_shared(options, "traffic_limit", "date")
     actions = options.add_argument_group("set by the GitHub action, for a fork's run")
-    actions.add_argument(
-        "--baseline-copy", metavar="DIR", action="read", help="what is compared with, as the job copied it"
-    )
-    actions.add_argument(
-        "--labels", metavar="FILE", action="read", help="the labels of the pull request, as the job read them"
-    )
-    actions.add_argument("--awaits", choices=["label"], help="what verdicts on the answers still wait for")
+    add_option(actions, "--baseline-copy DIR", "what is compared with, as the job copied it", action="read")
+    add_option(actions, "--labels FILE", "the labels of the pull request, as the job read them", action="read")
+    add_option(actions, "--awaits", "what verdicts on the answers still wait for", choices=["label"])
     return options
 
 

@@ -44,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
             "published, so that no old verdict stays"
         ),
     )
-    options.add_argument("report", metavar="REPORT", nargs="?", help="what `rankgate check -o report.json` wrote")
+    add_option(options, "report REPORT", "what `rankgate check -o report.json` wrote", nargs="?")
     add_option(options, "--begin", "only put the check in progress; needs no report")
     when = "when there is a comment: changed, once a verdict is not pass; failing, once the check is no success"
     add_option(options, "--comment", when, choices=get_args(When), default="always")

@@ -61,8 +61,8 @@ def parser() -> argparse.ArgumentParser:
         "rankgate compare baseline/ run.jsonl --gold gold.yaml --metrics recall@1,5,20 --format json",
         "rankgate compare accepted run.jsonl   # of the store in inputs.baseline",
     )
-    options.add_argument("before", metavar="BASE", action="named", help="the run before")
-    options.add_argument("runs", metavar="RUN", nargs="+", action="named", help="the run after, or several candidates")
+    add_option(options, "before BASE", "the run before", action="named")
+    add_option(options, "runs RUN", "the run after, or several candidates", nargs="+", action="named")
     add_shared(options, "store", "gold", "criteria", "metrics", "match")
     page = "write a page with curves, segments and every question"
     add_option(options, "-o --output FILE.html", page, action="write")

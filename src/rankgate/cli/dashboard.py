@@ -29,9 +29,7 @@ def parser() -> argparse.ArgumentParser:
         "rankgate dashboard site/ --criteria search/ship-criteria.yaml --criteria faq/ship-criteria.yaml",
         "rankgate dashboard site/ --baseline git+branch:rankgate-baselines",
     )
-    options.add_argument(
-        "directory", metavar="DIR", action="write", help="where to write: a new or empty directory, or a dashboard's"
-    )
+    add_option(options, "directory DIR", "where to write: a new or empty directory, or a dashboard's", action="write")
     criteria = "ship criteria; repeats, a page for each (default: as for `rankgate check`)"
     add_option(options, "--criteria FILE", criteria, action="read", default=[])
     add_option(options, "--baseline SPEC", "the store (default: inputs.baseline of the criteria)", action="read")

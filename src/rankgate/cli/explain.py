@@ -46,7 +46,7 @@ def parser() -> argparse.ArgumentParser:
         "rankgate explain q-17 --bm25 corpus.jsonl        # beside what the words alone would find",
         exits="0 explained, whatever the verdict; 2 could not be judged, or no question of that id",
     )
-    options.add_argument("query", metavar="QUESTION", nargs="?", help="the id of a question (default: list the misses)")
+    add_option(options, "query QUESTION", "the id of a question (default: list the misses)", nargs="?")
     metric = "list misses by this metric and within its cut-off (default: the gated one whose changes are listed)"
     add_option(options, "--metric METRIC", metric)
     add_option(options, "--tag TAG", "list only questions with this tag")

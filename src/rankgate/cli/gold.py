@@ -90,23 +90,23 @@ def parser() -> argparse.ArgumentParser:
     add = actions.add_parser
     _add_pool(add("pool", help="write what is to be labelled", description=_POOL))
     merge = add("merge", help="add labels to the gold set", description=_MERGE)
-    merge.add_argument("gold", metavar="GOLD", action="named", help="the gold set, or the labels of --traffic")
+    add_option(merge, "gold GOLD", "the gold set, or the labels of --traffic", action="named")
     traffic = "the sheets are of `gold pool --traffic`: their labels are added to GOLD, such as traffic-labels.jsonl"
     add_option(merge, "--traffic", traffic)
     labelled = "labelled pools, JSONL or CSV; - for stdin"
-    merge.add_argument("labelled", metavar="LABELLED", nargs="+", action="read", help=labelled)
+    add_option(merge, "labelled LABELLED", labelled, nargs="+", action="read")
     as_judge = "the labels are a judge's: they go to judge_labels, beside the gold, and expected_output stays"
     add_option(merge, "--as-judge", as_judge)
     _add_output(merge)
     anchor = add("anchor", help="turn chunk ids and quoted answers into spans", description=_ANCHOR)
-    anchor.add_argument("gold", metavar="GOLD", action="named", help="the gold set")
+    add_option(anchor, "gold GOLD", "the gold set", action="named")
     add_option(anchor, "--corpus DIR", "a folder or a file of documents", action="read", required=True)
     add_option(anchor, "--run RUN", "a run whose items state text or offsets", action="named")
     add_option(anchor, "--chunks FILE", "the chunks as JSONL: {id, text, doc_id}", action="read")
     add_option(anchor, "--passages", "the gold's ids are texts, as match: text has them")
     _add_output(anchor, "the new gold set: .yaml, .jsonl or .json")
     negatives = add("negatives", help="add what runs confuse with relevant documents", description=_NEGATIVES)
-    negatives.add_argument("gold", metavar="GOLD", action="named", help="the gold set")
+    add_option(negatives, "gold GOLD", "the gold set", action="named")
     add_shared(negatives, "run")
     mined = "another run to mine, or a baseline directory (default: the run itself, whose metrics then stay)"
     add_option(negatives, "--from RUN", mined, dest="mined", action="named")
@@ -117,7 +117,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _add_pool(options: argparse.ArgumentParser) -> None:
-    options.add_argument("runs", metavar="RUN", nargs="*", default=[], action="named", help="runs or baselines")
+    add_option(options, "runs RUN", "runs or baselines", nargs="*", default=[], action="named")
     add_shared(options, "gold", "criteria", "match")
     depth = f"results of each list (default: {DEFAULT_DEPTH})"
     add_option(options, "--depth N", depth, type=int, default=DEFAULT_DEPTH)

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rankgate.cli.options import ReadFile, WriteFile, named_paths
+from rankgate.cli.options import ReadFile, WriteFile, add_option, named_paths
 from rankgate.criteria import InputFile, find_criteria, inputs_named
 from rankgate.errors import RankgateError, bad_input
 from rankgate.metrics.base import Metric
@@ -132,11 +132,11 @@ def add_retriever(options: argparse.ArgumentParser, help_begins: str) -> None:
     """The kinds of retrievers, one of which may be named; `help_begins` says what for, such as `in its place`."""
     kinds = options.add_mutually_exclusive_group()
     function = f"{help_begins} the function to call, or an object of LangChain, LlamaIndex or Haystack"
-    kinds.add_argument("--retriever", metavar="MODULE:FUNCTION", help=function)
+    add_option(kinds, "--retriever MODULE:FUNCTION", function)
     url = f"{help_begins} the address to send each question to; {{{{question}}}} is filled in after its `?`"
-    kinds.add_argument("--url", metavar="ADDRESS", help=url)
+    add_option(kinds, "--url ADDRESS", url)
     command = f"{help_begins} the command to run for each question, without a shell"
-    kinds.add_argument("--command", metavar="WORDS", help=command)
+    add_option(kinds, "--command WORDS", command)
 
 
 def retriever_of(arguments: argparse.Namespace) -> Retriever | None:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from rankgate.base_ref.commits import ToJudge, judging_at
 from rankgate.cli.inputs import judge_in, metrics_of, required_criteria
-from rankgate.cli.judge_calibrate import DESCRIPTION, calibrate
+from rankgate.cli.judge_calibrate import calibrate
 from rankgate.cli.judge_labels import add_actions, named_files, next_line, run_action
 from rankgate.cli.options import add_option, add_shared, inputs_of, make_parser, today
 from rankgate.cli.output import as_json, bar, say
@@ -131,7 +131,7 @@ def parser() -> argparse.ArgumentParser:
     output = "at the end, also the verdicts on these two runs alone, sorted"
     add_option(options, "-o --output FILE", output, action="write")
     add_shared(options, "format")
-    add_actions(options, DESCRIPTION)
+    add_actions(options)
     return options
 
 

@@ -50,16 +50,6 @@ from rankgate.renderers.blocks import Block, Pairs, Table
 from rankgate.renderers.escape import one_line
 from rankgate.renderers.phrases import LONGEST, NOTHING
 
-DESCRIPTION = """\
-Say what people's labels make of the judge, metric by metric, and write it for gates: name the file as
-`calibration` in the criteria's judge block. Reads the sample with its design, the labels of one or more
-people (default: sample.labels.jsonl; in a sheet, ben.csv, they are by ben), and the verdicts on the run that
-was labelled. Asks no model.
-
-examples:
-  rankgate judge calibrate judge/sample.jsonl
-  rankgate judge calibrate judge/sample.jsonl ana.jsonl ben.csv -o judge/calibration.json
-  rankgate judge calibrate judge/sample.jsonl --write     # names the file in the criteria, too"""
 _LISTED = 5  # disagreements
 _LEGEND = Pairs(
     [

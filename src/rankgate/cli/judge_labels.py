@@ -48,6 +48,16 @@ written beside it, to sample.design.json: keep both. sample.csv is a sheet of it
 
 examples:
   rankgate judge sample -o judge/sample.jsonl"""
+_CALIBRATE = """\
+Say what people's labels make of the judge, metric by metric, and write it for gates: name the file as
+`calibration` in the criteria's judge block. Reads the sample with its design, the labels of one or more
+people (default: sample.labels.jsonl; in a sheet, ben.csv, they are by ben), and the verdicts on the run that
+was labelled. Asks no model.
+
+examples:
+  rankgate judge calibrate judge/sample.jsonl
+  rankgate judge calibrate judge/sample.jsonl ana.jsonl ben.csv -o judge/calibration.json
+  rankgate judge calibrate judge/sample.jsonl --write     # names the file in the criteria, too"""
 _LABEL = """\
 Label a sample: at the terminal, or in the sheet beside it, a copy a person. Each label is on the disk
 before the next question, and the same command goes on. Nobody is shown what others said; two people may
@@ -79,23 +89,19 @@ _KEYS = {
 }
 
 
-def add_actions(options: argparse.ArgumentParser, calibration: str) -> None:
+def add_actions(options: argparse.ArgumentParser) -> None:
     """The sub-commands; what both they and the command take may stand before or after their name."""
     actions = options.add_subparsers(dest="action", metavar="ACTION")
-    add = partial(actions.add_parser, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
-    sample = add(
-        "sample", help="draw answers for people to label", description=_SAMPLE, argument_default=argparse.SUPPRESS
-    )
-    about = "compare the labels with the judge"
-    calibrate = add("calibrate", help=about, description=calibration, argument_default=argparse.SUPPRESS)
+    add = partial(actions.add_parser, argument_default=argparse.SUPPRESS)
+    sample = add("sample", help="draw answers for people to label", description=_SAMPLE)
+    calibrate = add("calibrate", help="compare the labels with the judge", description=_CALIBRATE)
+    label = add("label", help="take labels, at the terminal or from a sheet", description=_LABEL)
     for each in (sample, calibrate):
         baseline = "whose verdicts count too (default: inputs.baseline)"
         add_shared(each, "criteria", "gold", "run", baseline=baseline)
         add_option(each, "--verdicts FILE", "default: those beside the run", action="read", default=None)
-    calibrate.add_argument("sample", metavar="SAMPLE", action="read", help="what `judge sample` wrote")
-    calibrate.add_argument(
-        "labels", metavar="LABELS", nargs="*", action="read", default=[], help="default: sample.labels.jsonl"
-    )
+    add_option(calibrate, "sample SAMPLE", "what `judge sample` wrote", action="read")
+    add_option(calibrate, "labels LABELS", "default: sample.labels.jsonl", nargs="*", action="read", default=[])
     where = "default: that of the criteria, or calibration.json beside the sample"
     add_option(calibrate, "-o --output FILE", where, action="write")
     add_option(calibrate, "--write", "name the file in the criteria", default=False)
@@ -103,14 +109,8 @@ def add_actions(options: argparse.ArgumentParser, calibration: str) -> None:
     add_option(sample, "--n N", f"answers, from {LEAST} (default: 200)", default="200")
     output = "the sample (default: sample.jsonl), with its design beside it"
     add_option(sample, "-o --output FILE", output, action="write")
-    label = add(
-        "label",
-        help="take labels, at the terminal or from a sheet",
-        description=_LABEL,
-        argument_default=argparse.SUPPRESS,
-    )
     label.set_defaults(sheet=None)
-    label.add_argument("sample", metavar="SAMPLE", action="read", help="what `judge sample` wrote")
+    add_option(label, "sample SAMPLE", "what `judge sample` wrote", action="read")
     add_option(label, "-o --output FILE", "the labels (default: sample.labels.jsonl)", action="write")
     add_option(label, "--by NAME", "who labels", required=True)
     add_option(label, "--import FILE", "take the labels of a sheet, CSV", action="read", dest="sheet")

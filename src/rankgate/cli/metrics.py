@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from rankgate.cli.options import add_shared, make_parser
+from rankgate.cli.options import add_option, add_shared, make_parser
 from rankgate.cli.output import as_json, say
 from rankgate.errors import bad_input
 from rankgate.metrics.answers import JudgedMetric
@@ -70,7 +70,7 @@ def parser() -> argparse.ArgumentParser:
         "Without one, all are listed with meaning, formula, direction and needs.",
         *(f"rankgate metrics{words}" for words in examples),
     )
-    options.add_argument("name", metavar="NAME", nargs="?", help="a metric as a gate writes it, or a part of its name")
+    add_option(options, "name NAME", "a metric as a gate writes it, or a part of its name", nargs="?")
     add_shared(options, "format")
     return options
 

@@ -237,10 +237,14 @@ def add_shared(parser: argparse.ArgumentParser, *names: str, **texts: str) -> No
         add_option(parser, written, texts.get(name, text), **settings)
 
 
-def add_option(parser: argparse.ArgumentParser, written: str, text: str, **settings: Any) -> None:
-    """Add an option as help writes it, such as `-o --output FILE`; what takes no value is a switch."""
-    names = [word for word in written.split() if word.startswith("-")]
-    if metavar := written.split()[len(names) :]:
+def add_option(parser: argparse._ActionsContainer, written: str, text: str, **settings: Any) -> None:
+    """Add an option as help writes it, such as `-o --output FILE`, or an argument by its key, such as `gold GOLD`.
+
+    An option that takes no value is a switch.
+    """
+    words = written.split()
+    names = [word for word in words if word.startswith("-")] or words[:1]
+    if metavar := words[len(names) :]:
         settings["metavar"] = metavar[0]
     elif not settings.keys() & {"action", "choices"}:
         settings["action"] = "store_true"
