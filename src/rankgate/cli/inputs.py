@@ -30,11 +30,7 @@ MAX_REPORT_BYTES = 256 * 1024 * 1024  # a report of ten thousand gates has a few
 
 
 def read_report(path: str) -> Report:
-    """A report.json that `rankgate check` wrote, or anybody; one that states no conclusion gets that of its gates.
-
-    Raises:
-        RankgateError: it cannot be read, or is none.
-    """
+    """A report.json that `rankgate check` wrote, or anybody; one that states no conclusion gets that of its gates."""
     from rankgate.gates.conclude import with_conclusion
     from rankgate.model.report_text import decode_report
 

@@ -144,11 +144,7 @@ def _entry(criteria: Criteria, output: str) -> str:
 
 
 def _name_in_criteria(criteria: Criteria, output: str) -> None:
-    """Add the file to the criteria's judge block, as text: every other byte stays.
-
-    Raises:
-        RankgateError: it cannot be added so that the file then says just that; nothing is written.
-    """
+    """Add the file to the criteria's judge block as text: every other byte stays, else nothing is written."""
     path = Path(criteria.name)
     entry = _entry(criteria, output)
     after = with_entry(path.read_bytes().decode(), "judge", entry) if path.is_file() else None
@@ -180,11 +176,7 @@ def _refuse_others(output: str) -> None:
 
 
 def _labels(paths: Sequence[str], items: Sequence[Item]) -> Labels:
-    """The labels of all files on these items; of one person on one claim the last of a file counts.
-
-    Raises:
-        RankgateError: a person labelled a claim in two files, and differently, or has a name in two spellings.
-    """
+    """The labels of all files on these items; of one person on one claim the last of a file counts."""
     labels: dict[LabelKey, Label] = {}
     spelt: dict[str, str] = {}
     keys = {item.key for item in items}
@@ -207,11 +199,7 @@ def _labels(paths: Sequence[str], items: Sequence[Item]) -> Labels:
 
 
 def _verdicts(run: Judged, design: Design, items_by_key: Mapping[str, Item]) -> dict[str, tuple[AnswerVerdicts, ...]]:
-    """The judge's verdicts by query, one set a repeat.
-
-    Raises:
-        RankgateError: it is another run than was labelled, or the judge was not asked.
-    """
+    """The judge's verdicts by query, one set a repeat; an error where it was not asked, or another run was labelled."""
     answers = {each.query_id: each for each in run.run.answers}
     for unit in design.units:
         answer = answers.get(unit.query_id)

@@ -211,11 +211,7 @@ def _sample(arguments: argparse.Namespace) -> Iterator[str]:
 
 
 def _write_sample(output: str, items: Sequence[Item], design: Design) -> None:
-    """Write what is not there yet; a sheet that is there may have labels, and stays.
-
-    Raises:
-        RankgateError: what is there is of another sample.
-    """
+    """Write what is not there yet; a sheet that is there may have labels, and stays, but not of another sample."""
     sheet = label_files.sheet_beside(output)
     written = {
         output: label_files.sample_text(items),
