@@ -34,7 +34,6 @@ from rankgate.collecting.retriever import (
     Command,
     HttpService,
     Retrieve,
-    Send,
     Service,
     StopError,
     load_retriever,
@@ -263,8 +262,12 @@ def _opened(retriever: Retriever, calls: Calls) -> Retrieve:
         return load_retriever(retriever.function)
     if retriever.command is not None:
         return Command(retriever.command, calls.timeout or _SECONDS)
+    from rankgate.forges.http import Clock, exchange, session_of
+
     headers, secrets = _headers_of(retriever.headers)
-    send = _sender(headers, calls.timeout or _SECONDS, calls.workers)
+    session = session_of(None, headers, connections=calls.workers)  # the bot's, without its token
+    patience = (calls.timeout or _SECONDS) + 5  # a call gives up earlier
+    send = partial(exchange, session, limit=MAX_BYTES, clock=Clock(), read_seconds=patience)
     return HttpService(retriever.url or "", retriever.method, retriever.body, send, secrets)
 
 
@@ -281,14 +284,6 @@ def _headers_of(written: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
         headers[name] = f"{scheme} {secret}" if scheme else secret
         secrets.append(secret)
     return headers, [secret for secret in secrets if len(secret) >= _SHORTEST_SECRET]
-
-
-def _sender(headers: Mapping[str, str], seconds: float, workers: int) -> Send:
-    """Requests by the bot's client without its token, which gives up later than a call."""
-    from rankgate.forges.http import Clock, exchange, session_of
-
-    session = session_of(None, headers, connections=workers)
-    return partial(exchange, session, limit=MAX_BYTES, clock=Clock(), read_seconds=seconds + 5)
 
 
 @contextmanager
