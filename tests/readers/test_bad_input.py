@@ -902,7 +902,7 @@ def test_no_depth_of_nesting_ends_in_a_crash(where: str, opening: str) -> None:
 
 
 def test_a_gold_set_that_yaml_takes_minutes_for_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rankgate.readers.gold_entries.MAX_YAML", 100)
+    monkeypatch.setattr("rankgate.readers.samples.MAX_YAML", 100)
     Path("gold.yaml").write_text("samples:\n" + "# a comment\n" * 10)
     assert seen(gold_problems("gold.yaml")) == [
         "gold.yaml: has more than 100 bytes; write so large a gold set as JSONL"

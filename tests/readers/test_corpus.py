@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.errors import RankgateError
-from rankgate.readers.corpus import Document, read_corpus
-from rankgate.readers.source_texts import source_texts
+from rankgate.readers.corpus import Document, read_corpus, source_texts
 
 
 def corpus(folder: Path, *lines: str) -> str:

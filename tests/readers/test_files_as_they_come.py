@@ -11,7 +11,7 @@ from tests.json_lines import json_lines
 from rankgate.errors import RankgateError
 from rankgate.readers.field_map import FieldMap
 from rankgate.readers.formats import read_gold, read_run
-from rankgate.readers.scores import read_scores
+from rankgate.readers.per_query import read_scores
 
 pytestmark = pytest.mark.usefixtures("in_an_empty_directory")
 

@@ -23,8 +23,7 @@ from rankgate.readers.corpus import read_corpus
 from rankgate.readers.field_map import FieldMap
 from rankgate.readers.formats import GOLD_FORMATS, MAPPED_FORMATS, RUN_FORMATS, read_gold, read_run
 from rankgate.readers.loose_lines import LooseLines
-from rankgate.readers.per_query import read_values
-from rankgate.readers.scores import read_scores
+from rankgate.readers.per_query import read_scores, read_values
 from rankgate.readers.strict_lines import Lines
 from rankgate.readers.yaml_text import load_yaml
 

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from rankgate.errors import RankgateError
 from rankgate.model.values import Details, Ranking, RunField
-from rankgate.readers.base import Run
+from rankgate.readers.base import Run, line_json
 from rankgate.readers.formats import read_run
 from rankgate.readers.json_text import JsonError, strict_json
-from rankgate.readers.line_json import line_json
 from rankgate.readers.run_lines import LARGE, read_jsonl_quickly
 from rankgate.readers.untrusted import read_untrusted_run
 

@@ -12,7 +12,7 @@ from rankgate.criteria.runs import RunFile
 from rankgate.errors import RankgateError
 from rankgate.model.values import RunField
 from rankgate.readers.formats import read_run
-from rankgate.readers.scores import read_scores, with_scores
+from rankgate.readers.per_query import read_scores, with_scores
 
 DATE = ["--date", "2026-01-31"]
 QUERIES = [f"q{number}" for number in range(8)]

@@ -31,10 +31,9 @@ from rankgate.model.traffic_lists import TrafficPair
 from rankgate.model.values import Gold, Item, RunField
 from rankgate.model.wording import count_text
 from rankgate.readers.base import ProblemLog
-from rankgate.readers.corpus import read_corpus
+from rankgate.readers.corpus import read_corpus, source_texts
 from rankgate.readers.formats import read_gold
 from rankgate.readers.source import STDIN
-from rankgate.readers.source_texts import source_texts
 from rankgate.readers.traffic import read_traffic_labels, read_traffic_sheets
 from rankgate.renderers.blocks import aligned
 

@@ -64,7 +64,7 @@ class RunFile(msgspec.Struct, frozen=True, kw_only=True):
         if scores is None or criteria is None:
             return run
         from rankgate.metrics.lines import Score  # noqa: PLC0415 -- paid only where criteria name scores
-        from rankgate.readers.scores import with_scores  # noqa: PLC0415 -- as above
+        from rankgate.readers.per_query import with_scores  # noqa: PLC0415 -- as above
 
         metrics = [metric for metric in criteria.metrics() if isinstance(metric, Score)]
         fields = {name for metric in metrics for name in (metric.field, metric.drop_from) if name}

@@ -18,9 +18,8 @@ from rankgate.collecting.sheets import as_sheet, exact, sheet_rows
 from rankgate.errors import Problem, bad_input, shown
 from rankgate.judge.model import canonical, digest
 from rankgate.judge.sample import Design, Item, Labelled
-from rankgate.readers.base import ProblemLog, whole_number
+from rankgate.readers.base import ProblemLog, line_json, whole_number
 from rankgate.readers.json_text import explain, source_json, spoken
-from rankgate.readers.line_json import line_json
 from rankgate.readers.source import open_source
 
 T = TypeVar("T")

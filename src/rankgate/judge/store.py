@@ -21,9 +21,8 @@ from msgspec.structs import replace as changed
 from rankgate.baselines.records import RESTORE
 from rankgate.errors import RankgateError, bad_input, shown
 from rankgate.judge.model import Record, Slot, canonical
-from rankgate.readers.base import Run
+from rankgate.readers.base import Run, line_json
 from rankgate.readers.json_text import explain
-from rankgate.readers.line_json import line_json
 
 if sys.platform != "win32":
     import fcntl

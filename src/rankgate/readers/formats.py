@@ -42,7 +42,7 @@ GOLD_FORMATS: dict[str, str] = {
     "jsonl": "rankgate.readers.gold_text:JSONL",
     "qrels": "rankgate.readers.qrels:QRELS",
     "beir": "rankgate.readers.qrels:BEIR",
-    "ltr": "rankgate.readers.ltr:GOLD",
+    "ltr": "rankgate.readers.qrels:LTR",
     "ragas": "rankgate.readers.ragas:GOLD",
     "llama_index": "rankgate.readers.llama_index:GOLD",
     "dict": "rankgate.readers.score_dicts:GOLD",
@@ -56,7 +56,7 @@ RUN_FORMATS: dict[str, str] = {
     "mteb": "rankgate.readers.score_dicts:MTEB",
     "ragas": "rankgate.readers.ragas:RUN",
     "dict": "rankgate.readers.score_dicts:RUN",
-    "msmarco": "rankgate.readers.msmarco:RUN",
+    "msmarco": "rankgate.readers.tables:MSMARCO",
     "csv": "rankgate.readers.tables:CSV",
     "parquet": "rankgate.readers.parquet:RUN",
 }

@@ -24,19 +24,19 @@ def _read_jsonl(source: Source, log: ProblemLog) -> dict[str, Sample]:
 
 
 def _read_line(line: bytes, number: int, samples: dict[str, Sample], source: Source, log: ProblemLog) -> None:
-    from rankgate.readers.gold_entries import read_line  # noqa: PLC0415 -- paid only where a sample states more
+    from rankgate.readers.samples import read_line  # noqa: PLC0415 -- paid only where a sample states more
 
     read_line(line, number, samples, source, log)
 
 
 def _read_json(source: Source, log: ProblemLog) -> dict[str, Sample]:
-    from rankgate.readers.gold_entries import read_json  # noqa: PLC0415 -- as above
+    from rankgate.readers.samples import read_json  # noqa: PLC0415 -- as above
 
     return read_json(source, log)
 
 
 def _read_yaml(source: Source, log: ProblemLog) -> dict[str, Sample]:
-    from rankgate.readers.gold_entries import read_yaml  # noqa: PLC0415 -- as above
+    from rankgate.readers.samples import read_yaml  # noqa: PLC0415 -- as above
 
     return read_yaml(source, log)
 

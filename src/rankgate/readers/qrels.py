@@ -1,27 +1,38 @@
-"""Gold as judgments in columns: TREC qrels (`query iteration document gain`), and BEIR's table and folder."""
+"""Gold as lists of judgments: TREC qrels (`query iteration document gain`), BEIR, and learning-to-rank lists.
+
+BEIR has a table, or a folder with one; lists `3 qid:1 1:0.5 # doc-3` are those of LETOR, of Elasticsearch's plugin and
+of Quepid.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 from msgspec.structs import force_setattr, replace
 
-from rankgate.errors import Problem, bad_input
+from rankgate.errors import Problem, bad_input, shown
 from rankgate.model.large_runs import compact
 from rankgate.model.values import MANY, Sample
 from rankgate.readers.base import ProblemLog, finite_number
 from rankgate.readers.corpus import read_corpus
 from rankgate.readers.delimited import BEIR_COLUMNS, columns_of
-from rankgate.readers.judgments import add_judgment, read_usual_gold
+from rankgate.readers.field_map import FieldMap
+from rankgate.readers.judgments import add_judgment, read_judgments, read_usual_gold
 from rankgate.readers.plain_samples import NO_ENTRIES
 from rankgate.readers.recognition import Beginning, GoldFormat, Likeness, Recognised
-from rankgate.readers.source import Source, shown_path
+from rankgate.readers.source import Source, shown_path, utf8_message
 
 _LAYOUT = "query iteration document gain"
 # A document's name where the iteration belongs, and a gain where the document does.
 _EXPORTED = re.compile(rb"\S+\t(?!Q0\t)(?=\S*[^\d\s])\S+\t-?\d{1,2}\t\S+\s*\Z", re.IGNORECASE)
+_LTR_ROW = re.compile(
+    r"\s*(?P<gain>\S+)\s+qid:(?P<query>\S+)(?:\s+[^\s#]+:\S+)*\s*(?:#\s*(?:doc(?:id|no)\s*=\s*)?(?P<document>\S+))?",
+    re.IGNORECASE,
+)
+_LTR_QUESTION = re.compile(r"\s*#\s*qid:(?P<query>[^\s:]+):\s*(?P<text>.*\S)")
 
 
 def _read_qrels(source: Source, log: ProblemLog) -> dict[str, Sample]:
@@ -94,4 +105,45 @@ BEIR = GoldFormat(
     read=partial(read_usual_gold, fractions=True),
     shape="BEIR's `qrels/*.tsv`: the header `query-id corpus-id score`, then tab-separated rows; also with commas, as "
     "on Hugging Face; or the folder with `qrels/` and `queries.jsonl`",
+)
+
+
+def _read_ltr(source: Source, log: ProblemLog) -> dict[str, Sample]:
+    """Samples by `qid`; of the comment the first word, or what `docid =` or `docno=` names, is the document."""
+    fields = FieldMap(query_id="query", chunk_id="document", gain="gain", question="question")
+    return read_judgments(fields, _ltr_rows(source, log), log)
+
+
+def _ltr_rows(source: Source, log: ProblemLog) -> Iterator[tuple[Problem, dict[str, str | None]]]:
+    questions: dict[str, str] = {}
+    for number, line in source.lines():
+        location = Problem("", source.name, number)
+        try:
+            text = line.decode()
+        except UnicodeDecodeError as error:
+            log.note(location, utf8_message(error))
+            continue
+        if text.lstrip().startswith("#"):
+            stated = _LTR_QUESTION.match(text)
+            questions |= {stated["query"]: stated["text"]} if stated else {}
+            continue
+        row = _LTR_ROW.match(text)
+        if row is None or row["document"] is None:
+            what = "no document" if row else "no row"
+            log.note(
+                location, f"{what} of a learning-to-rank list, `3 qid:1 1:0.5 # doc-3`; found {shown(text.strip())}"
+            )
+            continue
+        yield location, {**row.groupdict(), "question": questions.get(row["query"])}
+
+
+def _recognise_ltr(start: Beginning) -> Likeness:
+    return Likeness.sure(not start.json and re.match(rb"\s*\S+\s+qid:\S+(?:\s|$)", start.content))
+
+
+LTR = GoldFormat(
+    recognise=_recognise_ltr,
+    read=_read_ltr,
+    shape="`3 qid:1 1:0.5 # doc-3`, a judgment a line; lines `# qid:1: refund window` name the questions",
+    looks_like="that looks like a learning-to-rank list, which is a gold set",
 )

@@ -1,4 +1,4 @@
-"""Gold samples: the one place that turns a written sample, of whatever format, into judgments.
+"""Gold samples of YAML, JSON and JSONL: the one place that turns a written sample, of whatever format, into judgments.
 
 `expected_output` is a list of ids (binary), `{id: gain}` (graded), a list of spans `{doc, start, end, text, gain}`, or
 `{"ids": any of these, "answer": …}`.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import msgspec
@@ -15,10 +16,14 @@ import msgspec
 from rankgate.errors import Problem, shown
 from rankgate.model.answers import GoldClaim
 from rankgate.model.values import Sample, Span
-from rankgate.readers.base import KeyedError, ProblemLog, all_of
+from rankgate.readers.base import KeyedError, ProblemLog, all_of, line_json
 from rankgate.readers.dates import iso_day
-from rankgate.readers.json_text import spoken
+from rankgate.readers.json_text import explain, source_json, spoken
 from rankgate.readers.plain_samples import LARGEST_GAIN, USUAL_GAINS, Input, question_of
+from rankgate.readers.source import Source
+from rankgate.readers.yaml_text import load_yaml
+
+MAX_YAML = 20_000_000  # bytes; YAML takes half a minute for them, JSONL a second
 
 
 class Metadata(msgspec.Struct):
@@ -63,8 +68,48 @@ class _WrittenSpan(msgspec.Struct, forbid_unknown_fields=True):
     gain: Any = 1
 
 
-def _text(written: object) -> str | None:
-    return written if isinstance(written, str) else None
+def read_line(line: bytes, number: int, samples: dict[str, Sample], source: Source, log: ProblemLog) -> None:
+    """Add the sample of a line of JSONL, or note what is wrong with it."""
+    location = Problem("", source.name, number)
+    try:
+        _add(line_json(line), samples, location, log)
+    except (ValueError, RecursionError) as error:
+        log.note(location, explain(line, error))
+
+
+def read_json(source: Source, log: ProblemLog) -> dict[str, Sample]:
+    """Samples from one JSON value: `{"samples": [...]}` or the list itself."""
+    samples: dict[str, Sample] = {}
+    for key, entry in _entries(source_json(source), source, log, 1):
+        _add(entry, samples, Problem("", source.name, None, key), log)
+    return samples
+
+
+def read_yaml(source: Source, log: ProblemLog) -> dict[str, Sample]:
+    """Samples from YAML: `samples:` with a list, or the list itself."""
+    document = load_yaml(source.text(MAX_YAML, "write so large a gold set as JSONL"), source.name)
+    samples: dict[str, Sample] = {}
+    nested = isinstance(document.value, dict)
+    for index, (key, entry) in enumerate(_entries(document.value, source, log, document.line(("samples",)) or 1)):
+        line = document.line(("samples", index) if nested else (index,))
+        _add(entry, samples, Problem("", source.name, line, key), log)
+    return samples
+
+
+def _entries(value: object, source: Source, log: ProblemLog, line: int) -> Iterator[tuple[str, object]]:
+    nested = isinstance(value, dict) and "samples" in value
+    entries = value["samples"] if isinstance(value, dict) and nested else value
+    if isinstance(entries, list):
+        yield from ((f"samples[{index}]" if nested else f"[{index}]", entry) for index, entry in enumerate(entries))
+    else:
+        message = f"expected `samples:` with a list of samples, found {shown(entries)}"
+        log.add(Problem(message, source.name, line, "samples" if nested else None))
+
+
+def _add(value: object, samples: dict[str, Sample], location: Problem, log: ProblemLog) -> None:
+    sample = to_sample(value, location, log)
+    if sample is not None:
+        add_sample(samples, sample, location, log)
 
 
 def to_sample(value: object, location: Problem, log: ProblemLog) -> Sample | None:
@@ -111,7 +156,7 @@ def _checked(value: object, line: int | None) -> Sample:
         judge_gains=_judge_labels(written.judge_labels, gains, name),
         negatives=negatives,
         spans=spans_of(written.expected_output),
-        question=question_of(written.input) or _text(value.get("question")),
+        question=question_of(written.input) or _stated_question(value),
         tags=tuple(dict.fromkeys(metadata.tags)),
         k=metadata.k,
         no_answer=metadata.no_answer,
@@ -135,6 +180,11 @@ def _written(value: object) -> tuple[dict[Any, Any], WrittenSample]:
     except msgspec.ValidationError as error:
         name = f"sample {shown(str(value['id']))}: " if isinstance(value["id"], str | int | float) else ""
         raise KeyedError(f"{name}{spoken(error)}") from error
+
+
+def _stated_question(value: dict[Any, Any]) -> str | None:
+    question = value.get("question")
+    return question if isinstance(question, str) else None
 
 
 def _gains(written: object, name: str, key: str) -> dict[str, float]:

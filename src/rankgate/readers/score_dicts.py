@@ -12,11 +12,10 @@ import msgspec
 
 from rankgate.errors import Problem, bad_input, on_one_line, shown
 from rankgate.model.values import Ranking, RunField
-from rankgate.readers.base import ProblemLog
+from rankgate.readers.base import ProblemLog, line_json
 from rankgate.readers.field_map import FieldMap
 from rankgate.readers.json_text import JsonError, not_finite, strict_json
 from rankgate.readers.judgments import read_mapped_gold
-from rankgate.readers.line_json import line_json
 from rankgate.readers.recognition import LINE_KEYS, SAMPLE_KEYS, Beginning, GoldFormat, Likeness, Recognised, RunFormat
 from rankgate.readers.source import Source
 

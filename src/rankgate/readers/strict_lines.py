@@ -11,8 +11,7 @@ import msgspec
 from rankgate.model.lineage import text_of
 from rankgate.model.values import FROM_MATCH, Details, Ranking, RunField
 from rankgate.model.values import Item as RankedItem
-from rankgate.readers.base import TEXT_KEY
-from rankgate.readers.line_json import line_json
+from rankgate.readers.base import TEXT_KEY, line_json
 
 Id = str | int
 CAMEL = {"camel": "actualOutput"}

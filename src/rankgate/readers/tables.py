@@ -1,4 +1,7 @@
-"""Runs with one result a row, CSV or TSV with a header, or JSON; the columns have usual names, or those of a map."""
+"""Runs with one result a row: CSV or TSV with a header, JSON, and MS MARCO's three columns `query document rank`.
+
+The columns of a table have usual names, or those of a map.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ from typing import Any
 
 from rankgate.errors import Problem, bad_input
 from rankgate.model.values import Ranking, RunField
-from rankgate.readers.base import ProblemLog
-from rankgate.readers.delimited import BEIR_COLUMNS, RAGAS_CSV, RAGAS_NAMES, Table
+from rankgate.readers.base import ProblemLog, finite_number
+from rankgate.readers.delimited import BEIR_COLUMNS, RAGAS_CSV, RAGAS_NAMES, Table, columns_of
 from rankgate.readers.field_map import DOC, QUERY, FieldMap, Sets, named
 from rankgate.readers.mapped import json_records, read_records
 from rankgate.readers.mapping import usual_names
@@ -18,6 +21,7 @@ from rankgate.readers.recognition import ORDERS, Beginning, Likeness, Recognised
 from rankgate.readers.source import Source
 
 _OPTIONAL = ("score", "rank", "text", "doc_id", "doc_version", "start", "end", "latency_ms")
+_MSMARCO = "query document rank"
 
 
 def _read_csv(source: Source, needs: frozenset[RunField], log: ProblemLog) -> Iterator[Ranking]:
@@ -90,4 +94,39 @@ ROWS = RunFormat(
     shape='`{"query_id": "q-1", "doc_id": "doc-3", "score": 18.4}`, one result a line or in a JSON list, as data '
     "frames are written",
     order="the score, or else the rank",
+)
+
+
+def _read_msmarco(source: Source, needs: frozenset[RunField], log: ProblemLog) -> Iterator[Ranking]:
+    """Rankings in the order of their ranks, 1 to n, each once, in any order of rows.
+
+    A gap, as filtering leaves it, is an error: the leaderboard's script counts the ranks as written, most other tools
+    close the gap, and which is meant is not ours to guess.
+    """
+    names = _MSMARCO.split()
+    rows = columns_of(source.lines(), _MSMARCO, source.name, log, _by_tabs_or_blanks)
+    records = ((Problem("", source.name, number), dict(zip(names, cells, strict=True))) for number, cells in rows)
+    fields = FieldMap(query_id="query", chunk_id="document", rank="rank")
+    return read_records(fields, records, source.name, needs, log, cells=True)
+
+
+def _by_tabs_or_blanks(line: bytes) -> list[bytes]:
+    """By tabs where there is one, so that ids may hold blanks, else by blanks."""
+    return line.rstrip(b"\r\n").split(b"\t") if b"\t" in line else line.split()
+
+
+def _recognise_msmarco(start: Beginning) -> Recognised:
+    last = start.columns[-1].decode("utf-8", "replace") if len(start.columns) == len(_MSMARCO.split()) else ""
+    if not start.json and not start.is_msmarco and finite_number(last) is not None:
+        return "three columns that end in a score need a header: query_id, doc_id, score, separated as they are"
+    return Likeness.sure(start.is_msmarco)
+
+
+MSMARCO = RunFormat(
+    recognise=_recognise_msmarco,
+    read=_read_msmarco,
+    shape="`q-1 doc-3 1`, separated by tabs or blanks, no header",
+    order="the rank",
+    looks_like="three columns are BEIR qrels where the first row is query-id corpus-id score, and a run of MS MARCO "
+    "else",
 )
