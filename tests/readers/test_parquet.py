@@ -164,6 +164,28 @@ NOT_FINITE = "scores must be finite numbers"
             ],
             id="no query",
         ),
+        pytest.param(
+            "query_id, topk",
+            ["('q', ['a', 'b'])"],
+            [
+                (
+                    "run.parquet: 'topk' holds lists, a query's results in one row; name them with "
+                    "`map: {query_id: query_id, items: topk}` under inputs.run, beside `path`"
+                )
+            ],
+            id="a list of ids in a row",
+        ),
+        pytest.param(
+            "search, found",
+            ["('q', [{'doc': 'a', 's': 1.0}])"],
+            [
+                (
+                    "run.parquet: 'found' holds lists, a query's results in one row; name them with "
+                    "`map: {query_id: COLUMN, items: found, chunk_id: COLUMN}` under inputs.run, beside `path`"
+                )
+            ],
+            id="a list of objects in a row",
+        ),
     ],
 )
 def test_bad_parquet(columns: str, rows: list[str], expected: list[str]) -> None:

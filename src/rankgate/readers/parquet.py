@@ -16,11 +16,11 @@ from rankgate import pip_install
 from rankgate.errors import Problem, bad_input, on_one_line, redacted_text, shown
 from rankgate.model.values import Ranking, RunField
 from rankgate.readers.base import ProblemLog
-from rankgate.readers.field_map import FieldMap
+from rankgate.readers.field_map import DOC, QUERY, FieldMap, named
 from rankgate.readers.gzipped import refuse_expansion
 from rankgate.readers.json_text import not_finite
 from rankgate.readers.mapped import read_records
-from rankgate.readers.mapping import MissingNameError, named_in, needed, system_columns
+from rankgate.readers.mapping import MissingNameError, advice, named_in, needed, system_columns
 from rankgate.readers.recognition import Likeness, RunFormat
 from rankgate.readers.rows import Gathered, Order, Row, ranking_of, refuse_systems
 from rankgate.readers.source import MAGIC, Source, cloud_at, has_wildcard, shown_path
@@ -53,7 +53,21 @@ KINDS: dict[str, tuple[frozenset[str], str, str]] = {
 def _read(source: Source, needs: frozenset[RunField], log: ProblemLog) -> Iterator[Ranking]:
     """Rankings from a table with one result a row and columns of usual names, queries in the order of their ids."""
     with opened(source) as file:
+        _refuse_lists(file)
         yield from _results(file, usual_map(list(file.columns), file.name), needs, log)
+
+
+def _refuse_lists(file: ParquetFile) -> None:
+    """Refuse, with the map to write, a table with a query's list of results in a row, and no column of documents."""
+    lists = [name for name, kind in file.columns.items() if kind.endswith("]")]
+    if not lists or named(DOC, file.columns):
+        return
+    queries = named(QUERY, file.columns)
+    roles: dict[str, str | None] = {"query_id": queries[0] if len(queries) == 1 else None, "items": lists[0]}
+    if file.columns[lists[0]].startswith("STRUCT"):
+        roles["chunk_id"] = None
+    what = f"{shown(lists[0])} holds lists, a query's results in one row"
+    raise bad_input(f"{what}; {advice(roles, 'run')}", file=file.name)
 
 
 def read_mapped_parquet(
