@@ -289,7 +289,7 @@ HOMES = [
     pytest.param("argparse", {"cli"}, id="argparse: only the command line has arguments"),
     pytest.param(
         "jinja2",
-        {"renderers.markdown", "renderers.pages.shell", "judge.identity", "forges.workflows"},
+        {"renderers.markdown", "renderers.pages", "judge.identity", "forges.workflows"},
         id="jinja2: Markdown, pages, prompts and workflows have templates",
     ),
     pytest.param(
@@ -618,7 +618,7 @@ def test_an_import_is_paid_only_by_what_uses_it(statement: str, absent: set[str]
     assert set(found.stdout.split()) & absent == set()
 
 
-MOST_MODULES, MOST_LINES = 76, 13_193  # of ours that a check of one question reads
+MOST_MODULES, MOST_LINES = 75, 13_195  # of ours that a check of one question reads
 
 
 def test_a_check_of_one_question_reads_little_of_the_source(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from rankgate.cli import COMMANDS, main
 from rankgate.cli.action import main as run_phase
 from rankgate.cli.options import ReadFile
 from rankgate.model.report_text import decode_report
-from rankgate.renderers.base import RENDERERS
+from rankgate.renderers import RENDERERS
 from rankgate.renderers.github import check_run_output
 
 pytestmark = pytest.mark.full  # every option of every command; tests/test_redaction.py has the tables

@@ -44,7 +44,7 @@ from rankgate.model.base_ref import SetLabel
 from rankgate.model.report import Report, exit_code
 from rankgate.model.report_text import decode_report, encode_report
 from rankgate.model.values import Verdict
-from rankgate.renderers.base import RENDERERS
+from rankgate.renderers import RENDERERS
 from rankgate.renderers.github import annotation
 
 NO_BASE = "none"

@@ -19,7 +19,7 @@ from rankgate.metrics.scored_run import ReadProgress
 from rankgate.model.base_ref import SetLabel
 from rankgate.model.report import Report, exit_code
 from rankgate.model.values import Verdict
-from rankgate.renderers.base import RENDERERS, format_for
+from rankgate.renderers import RENDERERS, format_for
 
 SHOWN_ITEMS = 10  # of each ranking, on a page
 _OF_A_REPORT = {"report", "output", "template", "format", "fail_on", "everything", "quiet"}

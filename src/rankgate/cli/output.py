@@ -56,7 +56,7 @@ def as_json(value: object) -> str:
 
 def say_report(report: Report, form: str, *, everything: bool = False, quiet: bool = False) -> None:
     """Print a report in one of the forms of `RENDERERS`; at a terminal all of it, or the conclusion alone."""
-    from rankgate.renderers.base import RENDERERS
+    from rankgate.renderers import RENDERERS
     from rankgate.renderers.terminal import terminal_blocks, verdict_line
 
     if form != "terminal":

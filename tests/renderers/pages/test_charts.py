@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from rankgate.model.details import Sweep
 from rankgate.model.values import Unit
 from rankgate.renderers.escape import one_line
+from rankgate.renderers.pages import templates
 from rankgate.renderers.pages.charts import Axis, Chart, Line, Mark, Pane, around, day_ticks, ticks_of, width_of
 from rankgate.renderers.pages.report import pane
-from rankgate.renderers.pages.shell import templates
 
 
 def drawn(chart: Chart) -> str:

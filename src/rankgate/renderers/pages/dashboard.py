@@ -12,8 +12,8 @@ from rankgate.model.values import Unit, Verdict
 from rankgate.model.wording import VERDICT_WORDS, count_text, delta_text, interval_text, value_text, vanishes
 from rankgate.renderers.dashboards.values import INDEX, MONTH, Curve, Dashboard, GateSet, ShownRun, Step
 from rankgate.renderers.escape import command_line, one_line
+from rankgate.renderers.pages import page
 from rankgate.renderers.pages.charts import UNCHECKED, looks_of, trend_charts
-from rankgate.renderers.pages.shell import page
 
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _SAYS = {

@@ -17,10 +17,9 @@ from rankgate.model.report import Report
 from rankgate.model.values import Unit
 from rankgate.model.wording import count_text
 from rankgate.renderers.escape import one_line
-from rankgate.renderers.pages import charts
+from rankgate.renderers.pages import charts, page
 from rankgate.renderers.pages.charts import trend_of
 from rankgate.renderers.pages.questions import MAX_PASSAGE, MAX_PASSAGES, metric_of, page_questions
-from rankgate.renderers.pages.shell import page
 from rankgate.renderers.view import ALL, Limits, view_of
 
 OPEN_ROWS = 12  # of the gates

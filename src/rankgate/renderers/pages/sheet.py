@@ -8,7 +8,7 @@ from msgspec.structs import asdict
 
 from rankgate.collecting.traffic import SheetRow, head_of
 from rankgate.model.traffic_lists import TrafficPair, TrafficSheet
-from rankgate.renderers.pages.shell import page
+from rankgate.renderers.pages import page
 
 
 def render_sheet(rows: Sequence[SheetRow], sheet: TrafficSheet, pairs: Mapping[str, TrafficPair]) -> str:
