@@ -14,6 +14,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any
@@ -301,7 +302,12 @@ def _digest(root: str, path: str) -> str:
 
 def _imported(root: str) -> list[str]:
     """The files of a repository that this process imported."""
+    real_folder = cache(os.path.realpath)  # a thousand modules lie in a hundred folders
     files = {getattr(module, "__file__", None) for name, module in [*sys.modules.items()] if name != "__main__"}
-    real = [Path(os.path.realpath(file)) for file in files if isinstance(file, str)]
-    ours = (file for file in real if file.is_relative_to(root) and not file.is_relative_to(_OURS))
-    return sorted(file.relative_to(root).as_posix() for file in ours if _INSTALLED.isdisjoint(file.parts))
+    ours: set[str] = set()
+    for folder, name in (os.path.split(file) for file in files if isinstance(file, str)):
+        file = Path(real_folder(folder), name)
+        real = Path(os.path.realpath(file)) if file.is_symlink() else file
+        if real.is_relative_to(root) and not real.is_relative_to(_OURS) and _INSTALLED.isdisjoint(real.parts):
+            ours.add(real.relative_to(root).as_posix())
+    return sorted(ours)
