@@ -188,7 +188,7 @@ def pytest_runtest_makereport(
 def demo_left(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where `rankgate demo --answers` was called, once for all workers: `printed.txt` is what it said.
 
-    A test that changes anything there changes a copy.
+    A test that changes anything there changes a copy. The user's proxy and key do not matter to it.
     """
     return left_by_demo(tmp_path_factory, "demo-left", "--answers")
 
@@ -208,7 +208,10 @@ def left_by_demo(tmp_path_factory: pytest.TempPathFactory, name: str, word: str)
         printed = place / "printed.txt"
         if not printed.exists():
             out = io.StringIO()
-            with chdir(place), redirect_stdout(out):
+            with chdir(place), redirect_stdout(out), pytest.MonkeyPatch.context() as patch:
+                for proxy in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+                    patch.setenv(proxy, "http://127.0.0.1:1")
+                patch.setenv("RANKGATE_JUDGE_KEY", "not a key: no header can hold it")
                 if not word.startswith("-"):
                     Path(word).mkdir(parents=True)
                 assert main(["demo", word, "--date", "2026-01-31"]) == 0
