@@ -29,15 +29,7 @@ from rankgate.cli.processes import terminated_as_interrupted
 from rankgate.collecting.code_state import FAILED, Making, code_state, now
 from rankgate.collecting.lines import Line
 from rankgate.collecting.recorder import Recorded, RecordingError, ask_one, first_failures, record
-from rankgate.collecting.retriever import (
-    MAX_BYTES,
-    Command,
-    HttpService,
-    Retrieve,
-    Service,
-    StopError,
-    load_retriever,
-)
+from rankgate.collecting.retriever import MAX_BYTES, Command, HttpService, Retrieve, Service, StopError, load_retriever
 from rankgate.collecting.traffic import limited
 from rankgate.collecting.workers import Calls, refuse_limits
 from rankgate.criteria.inputs import Inputs, gold_of
