@@ -55,7 +55,7 @@ SAYS = {
 }
 
 
-class Case(msgspec.Struct, frozen=True, kw_only=True):
+class Losses(msgspec.Struct, frozen=True, kw_only=True):
     """What got worse by a gate's metric, which is of the list that the run returns.
 
     `samples` are the gold queries for which both runs have a value, in the order of the gold; `worse` those of them
@@ -79,7 +79,7 @@ def of_list(metric: Metric) -> bool:
     return metric.kind in (Kind.RELEVANCE, Kind.CONTENT)
 
 
-def case_of(gate: GateResult, metric: Metric, gold: Gold, candidate: Scores, baseline: Scores) -> Case:
+def losses_of(gate: GateResult, metric: Metric, gold: Gold, candidate: Scores, baseline: Scores) -> Losses:
     """Gather what got worse."""
     worse: dict[str, Cause] = {}
     samples: list[Sample] = []
@@ -95,7 +95,7 @@ def case_of(gate: GateResult, metric: Metric, gold: Gold, candidate: Scores, bas
             moved = document_moves(sample, old, new)
             worse[sample.query_id] = fate_of(moved, first_k(metric, old.k), no_result=not (new and new.retrieved))
     unasked = candidate.unasked.intersection(worse)
-    return Case(
+    return Losses(
         metric=metric,
         samples=samples,
         worse=worse,
@@ -131,34 +131,34 @@ class Explanation(NamedTuple):
     by_chance: int
 
 
-def explain(case: Case, now: Listings | None, baseline: Listings | None) -> Explanation | None:
+def explain(losses: Losses, now: Listings | None, baseline: Listings | None) -> Explanation | None:
     """The one cause that explains more than half of the questions that got worse, and more than chance does.
 
     None where there is none: the interval of the change includes zero, nothing explains so many, or the one-sided
     binomial test against the rate by chance, (hits + 1) / (trials + 2), does not pass at 1 %.
     """
-    if not case.proven or now is None or baseline is None:
+    if not losses.proven or now is None or baseline is None:
         return None
-    lists = _Pairs(case, now, baseline)
-    causes = {query: lists.cause(query, query) for query in case.worse}
+    lists = _Pairs(losses, now, baseline)
+    causes = {query: lists.cause(query, query) for query in losses.worse}
     cause, count = max(Counter(causes.values()).items(), key=lambda each: each[1], default=(None, 0))
-    if cause is None or count <= MIN_SHARE * len(case.worse):
+    if cause is None or count <= MIN_SHARE * len(losses.worse):
         return None
-    ids = [sample.query_id for sample in case.samples]
+    ids = [sample.query_id for sample in losses.samples]
     by_chance = sum(lists.cause(one, two) == cause for one, two in zip(ids, [*ids[1:], *ids[:1]], strict=True))
     if cause == "mixed_up":
         by_chance = len(ids) - len({*map(lists.before_of, ids)})
     queries = [query for query, each in causes.items() if each == cause]
-    if at_least(count, len(case.worse), (by_chance + 1) / (len(ids) + 2)) >= LEVEL:
+    if at_least(count, len(losses.worse), (by_chance + 1) / (len(ids) + 2)) >= LEVEL:
         return None
-    if cause == STALE and not _stale(case, queries, now, baseline):
+    if cause == STALE and not _stale(losses, queries, now, baseline):
         return None
     return Explanation(cause, queries, by_chance)
 
 
-def _stale(case: Case, queries: Sequence[str], now: Listings, baseline: Listings) -> bool:
+def _stale(losses: Losses, queries: Sequence[str], now: Listings, baseline: Listings) -> bool:
     """Whether the longest lists are as long as before, enough relevant ids are gone, and as many new ones are there."""
-    samples = {sample.query_id: sample for sample in case.samples}
+    samples = {sample.query_id: sample for sample in losses.samples}
     relevant: set[str] = set()
     listed: set[str] = set()
     for query in queries:
@@ -176,9 +176,9 @@ def _longest(run: Listings) -> int:
 class _Pairs:
     """The lists of both runs, and what of all of them a single pair is read with."""
 
-    def __init__(self, case: Case, now: Listings, baseline: Listings) -> None:
-        self.samples = {sample.query_id: sample for sample in case.samples}
-        self.metric = case.metric
+    def __init__(self, losses: Losses, now: Listings, baseline: Listings) -> None:
+        self.samples = {sample.query_id: sample for sample in losses.samples}
+        self.metric = losses.metric
         self.now = now
         self.baseline = baseline
         self.owners: dict[tuple[str, ...], str] = {}  # the first question that a list of the baseline is of

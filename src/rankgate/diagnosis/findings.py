@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from rankgate.diagnosis import causes
-from rankgate.diagnosis.causes import LEVEL, SAYS, STALE, Case, Explanation, fell, floor_broken, of_list, speaks
+from rankgate.diagnosis.causes import LEVEL, SAYS, STALE, Explanation, Losses, fell, floor_broken, of_list, speaks
 from rankgate.diagnosis.listings import RunLists
 from rankgate.diagnosis.movements import first_k
 from rankgate.metrics.base import Kind, Metric
@@ -77,8 +77,8 @@ def diagnose(
         metric = by_name[gate.metric]
         findings: Sequence[Diagnosis] = ()
         if baseline and of_list(metric):
-            case = causes.case_of(gate, metric, gold, candidate, baseline)
-            findings = _of_lists(case, causes.explain(case, *lists.detailed) if case.proven else None)
+            losses = causes.losses_of(gate, metric, gold, candidate, baseline)
+            findings = _of_lists(losses, causes.explain(losses, *lists.detailed) if losses.proven else None)
         elif baseline and speaks(gate) and metric.kind is Kind.LATENCY:
             findings = _latency(gate, metric, candidate, baseline)
         elif baseline and gate.by_judge and speaks(gate):
@@ -136,7 +136,7 @@ def diagnose_conclusion(
     findings = diagnose(gold, metrics, [gate], candidate, baseline, lists)
     worse = len(report.changes.losers_of(about.row_key)) if about.gate else 0
     if not findings and baseline and not of_floor and worse > 1 and of_list(metric):
-        findings = _counted(causes.case_of(gate, metric, gold, candidate, baseline))
+        findings = _counted(causes.losses_of(gate, metric, gold, candidate, baseline))
     return [*_rising(report), *findings] or [each for each in known if each.rule == STALE]
 
 
@@ -160,55 +160,57 @@ def _rising(report: Report) -> list[Diagnosis]:
     return [Diagnosis(rule=RISING, finding=text, evidence={"rising": odd.rising, "long_lists": odd.long_lists})]
 
 
-def _counted(case: Case) -> list[Diagnosis]:
+def _counted(losses: Losses) -> list[Diagnosis]:
     """What became of the questions that got worse, counted, and the tag of nearly all of them: facts, and no cause."""
-    fates = Counter(case.worse.values())
+    fates = Counter(losses.worse.values())
     if fates.keys() <= {Cause.FINE}:
         return []
     if len(fates) == 1:
-        text = _those(len(case.worse), case, "", _known(next(iter(fates)), case, _MANY))
+        text = _those(len(losses.worse), losses, "", _known(next(iter(fates)), losses, _MANY))
     else:
-        text = f"of the {len(case.worse):,} questions that got worse {', '.join(_counts(fates, case))}"
-    numbers = {"worse": len(case.worse), **{each.value: count for each, count in fates.items()}}
-    return [_with_tag(COUNTS, text, numbers, _tag_of_most(case))]
+        text = f"of the {len(losses.worse):,} questions that got worse {', '.join(_counts(fates, losses))}"
+    numbers = {"worse": len(losses.worse), **{each.value: count for each, count in fates.items()}}
+    return [_with_tag(COUNTS, text, numbers, _tag_of_most(losses))]
 
 
-def _counts(fates: Mapping[Cause, int], case: Case) -> Iterator[str]:
+def _counts(fates: Mapping[Cause, int], losses: Losses) -> Iterator[str]:
     """`3 return no results now`, fate by fate; what has no line or answers another text is counted apart from these."""
-    k = first_k(case.metric)
+    k = first_k(losses.metric)
     for fate, words in _COUNTED.items():
-        lines = [(len(case.absent), _ABSENT), (len(case.unasked), _UNANSWERED)] if fate is Cause.NO_RESULT else []
+        lines = [(len(losses.absent), _ABSENT), (len(losses.unasked), _UNANSWERED)] if fate is Cause.NO_RESULT else []
         rest = fates.get(fate, 0) - sum(count for count, _ in lines)
         for count, what in ((rest, words), *lines):
             if count:
                 yield f"{count:,} {what.format(first=first_text(k), **(_ONE if count == 1 else _MANY))}"
 
 
-def _known(fate: Cause, case: Case, number: Mapping[str, str]) -> str:
+def _known(fate: Cause, losses: Losses, number: Mapping[str, str]) -> str:
     """What became of these questions; without a line, or with one of another text, none is a list without a result."""
     words = _KNOWN[fate]
     if fate is Cause.NO_RESULT:
-        without = {query for query, each in case.worse.items() if each is fate}
-        lists = {words: without - case.absent - case.unasked, _ABSENT: case.absent, _UNANSWERED: case.unasked}
+        without = {query for query, each in losses.worse.items() if each is fate}
+        lists = {words: without - losses.absent - losses.unasked, _ABSENT: losses.absent, _UNANSWERED: losses.unasked}
         words = ", or ".join(what for what, queries in lists.items() if queries)
-    k = first_k(case.metric)
+    k = first_k(losses.metric)
     return words.format(first=first_text(k), in_first=in_first_text(k), **number)
 
 
-def _tag_of_most(case: Case) -> TagShare | None:
+def _tag_of_most(losses: Losses) -> TagShare | None:
     """The tag of nearly all that got worse, the rarest of several; none that more than half of all questions have."""
-    tags = {sample.query_id: sample.tags for sample in case.samples}
-    worse = Counter(tag for query in case.worse for tag in set(tags[query]))
+    tags = {sample.query_id: sample.tags for sample in losses.samples}
+    worse = Counter(tag for query in losses.worse for tag in set(tags[query]))
     every = Counter(tag for each in tags.values() for tag in set(each))
     fitting = [
         tag
         for tag, count in worse.items()
-        if count >= NEARLY_ALL * len(case.worse) and every[tag] <= AT_MOST * len(tags)
+        if count >= NEARLY_ALL * len(losses.worse) and every[tag] <= AT_MOST * len(tags)
     ]
     if not fitting:
         return None
     tag = min(fitting, key=lambda each: (-worse[each], every[each], each))
-    return TagShare(tag=tag, misses=worse[tag], of_misses=len(case.worse), questions=every[tag], of_questions=len(tags))
+    return TagShare(
+        tag=tag, misses=worse[tag], of_misses=len(losses.worse), questions=every[tag], of_questions=len(tags)
+    )
 
 
 def _below(gate: GateResult, k: int, gold: Gold, candidate: Scores, baseline: Scores | None) -> Diagnosis | None:
@@ -259,65 +261,65 @@ def _went_elsewhere(scores: Scores, sample: Sample) -> bool:
     return bool(sample.source) and routed is not None and not {*routed} & {*sample.source}
 
 
-def _of_lists(case: Case, explanation: Explanation | None) -> list[Diagnosis]:
+def _of_lists(losses: Losses, explanation: Explanation | None) -> list[Diagnosis]:
     """The cause, the tag that the worse questions share, and what became of nearly all of them.
 
     That they return no results stands before the tag, as what is to be repaired first.
     """
-    if not case.worse:
+    if not losses.worse:
         return []
-    cause = _cause(case, explanation)
-    tag = _shared_tag(case)
-    fate = _common_fate(case)
+    cause = _cause(losses, explanation)
+    tag = _shared_tag(losses)
+    fate = _common_fate(losses)
     no_results = fate is not None and fate.rule == NO_RESULTS
     findings = (cause, fate, tag) if no_results else (cause, tag, fate)
     return [each for each in findings if each is not None]
 
 
-def _cause(case: Case, explanation: Explanation | None) -> Diagnosis | None:
+def _cause(losses: Losses, explanation: Explanation | None) -> Diagnosis | None:
     if explanation is None:
         return None
     queries = explanation.queries
     by_chance = explanation.by_chance
-    total = len(case.samples)
+    total = len(losses.samples)
     where, what = SAYS[explanation.cause]
-    text = f"{where}: {_those(len(queries), case, what, what)} (by chance {by_chance:,} of {total:,})"
-    numbers = {"worse": len(case.worse), "explained": len(queries), "by_chance": by_chance, "of_chance": total}
-    return _with_tag(explanation.cause, text, numbers, _tag_of(queries, case))
+    text = f"{where}: {_those(len(queries), losses, what, what)} (by chance {by_chance:,} of {total:,})"
+    numbers = {"worse": len(losses.worse), "explained": len(queries), "by_chance": by_chance, "of_chance": total}
+    return _with_tag(explanation.cause, text, numbers, _tag_of(queries, losses))
 
 
-def _common_fate(case: Case) -> Diagnosis | None:
+def _common_fate(losses: Losses) -> Diagnosis | None:
     """What became of nearly all questions that got worse; None where their relevant documents stand as before."""
-    fates = Counter(case.worse.values())
+    fates = Counter(losses.worse.values())
     fate = max(fates, key=lambda each: (fates[each], -list(Cause).index(each)))
-    queries = [query for query, each in case.worse.items() if each is fate]
-    if fate is Cause.FINE or len(queries) < NEARLY_ALL * len(case.worse):
+    queries = [query for query, each in losses.worse.items() if each is fate]
+    if fate is Cause.FINE or len(queries) < NEARLY_ALL * len(losses.worse):
         return None
-    text = _those(len(queries), case, _known(fate, case, _ONE), _known(fate, case, _MANY))
-    numbers = {"worse": len(case.worse), **{each.value: count for each, count in fates.items()}}
+    text = _those(len(queries), losses, _known(fate, losses, _ONE), _known(fate, losses, _MANY))
+    numbers = {"worse": len(losses.worse), **{each.value: count for each, count in fates.items()}}
     rule = NO_RESULTS if fate is Cause.NO_RESULT else KNOWN
-    return _with_tag(rule, text, numbers, _tag_of(queries, case))
+    return _with_tag(rule, text, numbers, _tag_of(queries, losses))
 
 
-def _shared_tag(case: Case) -> Diagnosis | None:
-    tag = _tag_of(list(case.worse), case)
+def _shared_tag(losses: Losses) -> Diagnosis | None:
+    tag = _tag_of(list(losses.worse), losses)
     if tag is None:
         return None
-    text = f"{_those(tag.misses, case, 'is tagged {tag}', 'are tagged {tag}')} ({_share(tag)})"
-    return Diagnosis(rule=ONE_TAG, finding=text, evidence={"worse": len(case.worse), **_numbers(tag)})
+    text = f"{_those(tag.misses, losses, 'is tagged {tag}', 'are tagged {tag}')} ({_share(tag)})"
+    return Diagnosis(rule=ONE_TAG, finding=text, evidence={"worse": len(losses.worse), **_numbers(tag)})
 
 
-def _tag_of(queries: Sequence[str], case: Case) -> TagShare | None:
+def _tag_of(queries: Sequence[str], losses: Losses) -> TagShare | None:
     """The tag that stands out among these questions, if the loss over all questions with it is proven."""
-    tags = {sample.query_id: sample.tags for sample in case.samples}
-    candidate = case.candidate
-    values = candidate.values[case.metric.name]
-    baseline_values = baseline_column(case.metric, case.baseline)
+    tags = {sample.query_id: sample.tags for sample in losses.samples}
+    candidate = losses.candidate
+    values = candidate.values[losses.metric.name]
+    baseline_values = baseline_column(losses.metric, losses.baseline)
     for share in common_tags([tags[query] for query in queries], list(tags.values())):
         tagged = [share.tag in tags.get(query, ()) for query in candidate.query_ids]
         values_with_tag = [value if has_tag else None for value, has_tag in zip(values, tagged, strict=True)]
-        pairs = compare(case.metric, values_with_tag, baseline_values, clusters=candidate.clusters)
-        if pairs is not None and case.metric.direction.certain(pairs.ci) < 0:
+        pairs = compare(losses.metric, values_with_tag, baseline_values, clusters=candidate.clusters)
+        if pairs is not None and losses.metric.direction.certain(pairs.ci) < 0:
             return share
     return None
 
@@ -338,9 +340,9 @@ def _share(tag: TagShare) -> str:
     return f"{tag.questions / tag.of_questions:.0%} of the gold set"
 
 
-def _those(count: int, case: Case, one: str, many: str) -> str:
+def _those(count: int, losses: Losses, one: str, many: str) -> str:
     """`all 12 questions that got worse are …`, `38 of the 40 questions that got worse have …`."""
-    total = len(case.worse)
+    total = len(losses.worse)
     if total == 1:
         return f"the one question that got worse {one}"
     if count == total:
