@@ -28,10 +28,9 @@ from rankgate.criteria import (
 )
 from rankgate.criteria import gate as gate_module
 from rankgate.criteria.judge_block import Budget, CalibrationFile, JudgeBlock, Timeouts
-from rankgate.criteria.maps import GoldMap, RunMap
 from rankgate.criteria.model import Age, GoldFile, MatchRule, Publish
 from rankgate.criteria.parts import Part, Stricter, keys_of
-from rankgate.criteria.retriever_block import Retriever
+from rankgate.criteria.retriever_block import GoldMap, Retriever, RunMap
 from rankgate.model.base_ref import BaseSide, GateChange, KeyChange, WaiverChange
 from rankgate.model.remarks import warnings_of
 from rankgate.model.report import Provenance, Report

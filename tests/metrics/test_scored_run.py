@@ -10,8 +10,7 @@ import pytest
 from rankgate.baselines.packing import pack, recorded, unpack
 from rankgate.baselines.records import Record
 from rankgate.criteria import InputFile
-from rankgate.criteria.rereading import lists_of
-from rankgate.criteria.runs import RunFile
+from rankgate.criteria.runs import RunFile, lists_of
 from rankgate.errors import RankgateError
 from rankgate.metrics import scored_run as side
 from rankgate.metrics.gaps import baseline_column

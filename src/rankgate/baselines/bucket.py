@@ -17,7 +17,7 @@ from rankgate.baselines.memory import Memory
 from rankgate.baselines.places import DAY, is_object
 from rankgate.baselines.records import decode_record
 from rankgate.errors import RankgateError, bad_input, redacted
-from rankgate.readers.source import S3, cloud_at, cloud_reason
+from rankgate.readers.buckets import S3, cloud_at, cloud_reason
 
 MAX_TRIES = 3  # to create a record; below that the store's own client repeats what is lost
 _ADDRESS = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*)://(?P<place>[^?#*\[\]\s]+)", re.IGNORECASE)

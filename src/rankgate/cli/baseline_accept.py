@@ -25,8 +25,7 @@ from rankgate.cli.options import date_of
 from rankgate.cli.output import as_json
 from rankgate.criteria import Criteria, InputFile
 from rankgate.criteria.inputs import Inputs, gold_of
-from rankgate.criteria.rereading import rankings_again
-from rankgate.criteria.runs import candidate_run
+from rankgate.criteria.runs import candidate_run, rankings_again
 from rankgate.criteria.starter import REQUIRED
 from rankgate.diagnosis.gold_set import mark_of
 from rankgate.errors import RankgateError, bad_input, on_one_line, redacted_text

@@ -19,8 +19,7 @@ from rankgate.collecting.traffic import SHEET_FORMS, SheetRow, drawn_for, known_
 from rankgate.criteria import Criteria
 from rankgate.criteria.inputs import Inputs, gold_of
 from rankgate.criteria.judge_block import JudgeBlock
-from rankgate.criteria.rereading import rankings_again
-from rankgate.criteria.runs import NamedRun, accepted_run, candidate_run
+from rankgate.criteria.runs import NamedRun, accepted_run, candidate_run, rankings_again
 from rankgate.criteria.traffic import TrafficRuns, compared_as, traffic_files
 from rankgate.errors import bad_input, on_one_line, shown
 from rankgate.judge.job import RUN, Answers, Job, Outcome, plan_job

@@ -67,7 +67,7 @@ class GoldFile(Part):
 
     path: PlacedPath
     format: str | None = optional("Name of the format; detected from the content where absent.")
-    map: Annotated[FieldMap, ReadAs(OnUse("rankgate.criteria.maps:GoldMap"))] | None = optional(
+    map: Annotated[FieldMap, ReadAs(OnUse("rankgate.criteria.retriever_block:GoldMap"))] | None = optional(
         "What holds what in judgments under other names."
     )
 
@@ -75,7 +75,7 @@ class GoldFile(Part):
 class RunFile(GoldFile):
     """A run, which may be in a shape of its own."""
 
-    map: Annotated[FieldMap, ReadAs(OnUse("rankgate.criteria.maps:RunMap"))] | None = optional(
+    map: Annotated[FieldMap, ReadAs(OnUse("rankgate.criteria.retriever_block:RunMap"))] | None = optional(
         "What holds what in a file of no known shape; read as JSONL, JSON, CSV or Parquet."
     )
 

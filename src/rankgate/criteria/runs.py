@@ -1,7 +1,10 @@
-"""The runs that a check reads, as values: where each comes from, and how it is opened."""
+"""The runs that a check reads, as values: where each comes from, how it is opened, and how it is read again."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,10 +15,11 @@ from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import Inputs, Stores, not_named, not_recorded, refuse_failed
 from rankgate.errors import ProblemKind, RankgateError, bad_input, redacted
 from rankgate.metrics.base import Cutoff
-from rankgate.metrics.matching import BY_CHUNK
+from rankgate.metrics.matching import BY_CHUNK, By, Matching
 from rankgate.metrics.plan import Plan
+from rankgate.metrics.scored_run import ScoredRun, of_gold
 from rankgate.model.report import TrendPoint
-from rankgate.model.values import Gold, RunField
+from rankgate.model.values import Gold, Ranking, RunField
 from rankgate.readers.base import CandidateSource, Run, RunSource, answering
 from rankgate.readers.formats import read_run
 from rankgate.readers.source import STDIN, near_name, shown_path
@@ -24,6 +28,9 @@ if TYPE_CHECKING:
     from rankgate.baselines.base import Where
     from rankgate.baselines.memory import Memory
     from rankgate.criteria import Criteria
+
+_PROBED = 10_000  # items
+_LONGEST_TEXT = 1_000  # characters of an item's text that pages may show
 
 
 class RunFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -247,3 +254,69 @@ def trend_before(inputs: Inputs, criteria: Criteria) -> list[TrendPoint]:
     except RankgateError:
         return []
     return trend_of(history, accepted)
+
+
+def lists_of(run: ScoredRun) -> Iterable[Ranking]:
+    """The rankings from the first, as metrics read them; none of values without rankings."""
+    return _again(run) if run.kept is None else run.kept
+
+
+def detailed_lists_of(run: ScoredRun) -> Iterable[Ranking]:
+    """The rankings with documents and the list before reranking.
+
+    Raises:
+        RankgateError: while they are read, where these are malformed; no metric has read them.
+    """
+    return _again(run, frozenset({RunField.RAW, RunField.DOCS}))
+
+
+def texts_of(run: ScoredRun, wanted: Collection[str]) -> dict[str, str]:
+    """The texts that the run states of these items; none where it cannot be read again with them.
+
+    One whose first `_PROBED` items state none is read no further.
+    """
+    texts: dict[str, str] = {}
+    items = 0
+    states_texts = False
+    with suppress(RankgateError):
+        for ranking in _again(run, frozenset({RunField.TEXTS})):
+            stated = list(zip(ranking.ids, (ranking.details and ranking.details.items) or (), strict=False))
+            texts |= {name: item.text[:_LONGEST_TEXT] for name, item in stated if item.text and name in wanted}
+            states_texts = states_texts or any(item.text for _, item in stated)
+            items += len(ranking.ids)
+            if not states_texts and items >= _PROBED:
+                break
+    return texts
+
+
+def traffic_of(run: ScoredRun, how: Matching) -> Iterable[Ranking]:
+    """The rankings of questions that are none of the gold set; none where the run came through a pipe."""
+    docs = {RunField.DOCS} if how.by is By.DOC else set[RunField]()
+    return _opened_again(run, frozenset({RunField.TRAFFIC, *docs})) if run.again else ()
+
+
+def rankings_again(source: RunSource, needs: frozenset[RunField]) -> Iterator[Ranking]:
+    """A run's rankings once more: quickly where every line is a query, and carefully from where that does not go."""
+    return _quickly_or_carefully(source.open(needs))
+
+
+def _again(run: ScoredRun, more: frozenset[RunField] = frozenset()) -> Iterable[Ranking]:
+    return _opened_again(run, run.again.needs | more) if run.again else run.kept or ()
+
+
+def _opened_again(run: ScoredRun, needs: frozenset[RunField]) -> Iterator[Ranking]:
+    again = run.again
+    opened = again.source.open(needs) if again else None
+    return _quickly_or_carefully(of_gold(opened, again.gold, again.how) if again and opened else None)
+
+
+def _quickly_or_carefully(run: Run | None) -> Iterator[Ranking]:
+    count = 0
+    if run and run.quick and run.quick.by_line:
+        with suppress(ValueError, RankgateError), run.quick.opened() as reading:
+            if reading:
+                for ranking in reading[0]:
+                    count += 1
+                    yield ranking
+                return
+    yield from islice(run.rankings, count, None) if run else ()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from rankgate.collecting.traffic import compared_lists, sees_order
-from rankgate.criteria.rereading import traffic_of
+from rankgate.criteria.runs import traffic_of
 from rankgate.metrics.matching import Matching
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.traffic_lists import TrafficFiles, TrafficLists

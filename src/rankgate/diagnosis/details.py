@@ -11,7 +11,7 @@ from typing import overload
 from msgspec.structs import replace
 
 from rankgate.criteria.inputs import DetailInputs
-from rankgate.criteria.rereading import texts_of
+from rankgate.criteria.runs import texts_of
 from rankgate.diagnosis.movements import document_moves, first_k, worst_rows
 from rankgate.diagnosis.sweeps import Columns, columns_of, cutoffs_for, sweeps_of, swept_at
 from rankgate.metrics.base import Cutoff, Metric

@@ -15,7 +15,7 @@ from itertools import islice, repeat
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.criteria.rereading import lists_of
+from rankgate.criteria.runs import lists_of
 from rankgate.errors import ProblemKind, bad_input, shown
 from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import By, Matching, document_of

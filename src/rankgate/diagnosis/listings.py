@@ -9,7 +9,7 @@ from itertools import islice
 
 import msgspec
 
-from rankgate.criteria.rereading import detailed_lists_of, lists_of
+from rankgate.criteria.runs import detailed_lists_of, lists_of
 from rankgate.errors import RankgateError
 from rankgate.metrics.base import Metric, RelevanceMetric
 from rankgate.metrics.matching import By, Matching, document_of

@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.collecting.pool import results_of
-from rankgate.criteria.rereading import lists_of
+from rankgate.criteria.runs import lists_of
 from rankgate.gates.evaluation import Case, Evaluation
 from rankgate.gates.judging import fallen, judge_all
 from rankgate.metrics.base import Metric

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rankgate.criteria.rereading import lists_of
+from rankgate.criteria.runs import lists_of
 from rankgate.errors import shown
 from rankgate.gates.evaluation import Evaluation
 from rankgate.metrics.scored_run import ScoredRun

@@ -53,7 +53,7 @@ class Again(msgspec.Struct, frozen=True):
 class ScoredRun(msgspec.Struct, frozen=True):
     """A run and its scores: the candidate or the baseline.
 
-    Its lists are `kept` where they are few, or came through a pipe; `criteria.rereading` gives them in either case.
+    Its lists are `kept` where they are few, or came through a pipe; `criteria.runs` gives them in either case.
     """
 
     run: Run

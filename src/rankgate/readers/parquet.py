@@ -16,6 +16,7 @@ from rankgate import pip_install
 from rankgate.errors import Problem, bad_input, on_one_line, redacted_text, shown
 from rankgate.model.values import Ranking, RunField
 from rankgate.readers.base import ProblemLog
+from rankgate.readers.buckets import cloud_at
 from rankgate.readers.field_map import DOC, QUERY, FieldMap, named
 from rankgate.readers.gzipped import refuse_expansion
 from rankgate.readers.json_text import not_finite
@@ -23,7 +24,7 @@ from rankgate.readers.mapped import read_records
 from rankgate.readers.mapping import MissingNameError, advice, named_in, needed, system_columns
 from rankgate.readers.recognition import Likeness, RunFormat
 from rankgate.readers.rows import Gathered, Order, Row, ranking_of, refuse_systems
-from rankgate.readers.source import MAGIC, Source, cloud_at, has_wildcard, shown_path
+from rankgate.readers.source import MAGIC, Source, has_wildcard, shown_path
 from rankgate.readers.tables import usual_map
 
 if TYPE_CHECKING:

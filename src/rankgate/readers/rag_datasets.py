@@ -1,14 +1,19 @@
-"""Ragas datasets, one sample a line or a JSON list: what should be retrieved as gold, what was retrieved as a run."""
+"""Datasets of RAG frameworks: samples of Ragas as gold and as a run, and pairs of LlamaIndex as gold.
+
+Of a sample of Ragas, one a line or in a JSON list, what should be retrieved is gold, and what was retrieved a run.
+LlamaIndex' `EmbeddingQAFinetuneDataset` is one JSON object, `{queries, corpus, relevant_docs, mode}`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rankgate.errors import Problem, shown
+from rankgate.errors import Problem, bad_input, shown
 from rankgate.model.values import Ranking, RunField, Sample
 from rankgate.readers.base import ProblemLog, id_of
 from rankgate.readers.delimited import RAGAS_CSV, RAGAS_NAMES
+from rankgate.readers.json_text import source_json
 from rankgate.readers.loose_lines import rankings_of
 from rankgate.readers.mapped import json_records, objects_in
 from rankgate.readers.recognition import (
@@ -27,11 +32,13 @@ from rankgate.readers.source import Source
 
 _OF_SAMPLES = {*RAGAS_REFERENCE, *RAGAS_RETRIEVED, RAGAS_QUESTION, "id", "query_id", "judge", "response", "reference"}
 _OF_SAMPLES |= {"rubrics", "multi_responses", "persona_name", "query_style", "query_length", "synthesizer_name"}
+_QUERIES = "queries"
+_RELEVANT_DOCS = "relevant_docs"
 
 Line = Mapping[str, Any]
 
 
-def _read_gold(source: Source, log: ProblemLog) -> dict[str, Sample]:
+def _read_ragas_gold(source: Source, log: ProblemLog) -> dict[str, Sample]:
     """Samples from `user_input`, `reference_context_ids` or else `reference_contexts`, and `reference`, the answer.
 
     A context without an id goes by its text, as it does in a run of the same kind.
@@ -65,7 +72,7 @@ def _sample(line: Line, number: int | None) -> Sample:
     )
 
 
-def _read_run(source: Source, needs: frozenset[RunField], log: ProblemLog) -> Iterator[Ranking]:
+def _read_ragas_run(source: Source, needs: frozenset[RunField], log: ProblemLog) -> Iterator[Ranking]:
     """Rankings from `retrieved_context_ids`, or else `retrieved_contexts`, in the order of the list."""
     return rankings_of(_lines(source, needs, log), needs, log)
 
@@ -144,7 +151,7 @@ def _listed(line: Line, keys: tuple[str, str]) -> list[str]:
     return [id_of(each, f"{name}: {key}") for each in value]
 
 
-def _recognise(start: Beginning) -> Recognised:
+def _recognise_ragas(start: Beginning) -> Recognised:
     """By its keys; a line of the contract may have the question under its name too."""
     if not start.json:
         table = any(name in start.header for name in RAGAS_NAMES) and not (start.gold and len(start.header) == 1)
@@ -153,15 +160,57 @@ def _recognise(start: Beginning) -> Recognised:
     return Likeness.sure(RAGAS_QUESTION in start.keys and start.keys.isdisjoint(others))
 
 
-GOLD = GoldFormat(
-    recognise=_recognise,
-    read=_read_gold,
+RAGAS_GOLD = GoldFormat(
+    recognise=_recognise_ragas,
+    read=_read_ragas_gold,
     shape='`{"user_input": "…", "reference_context_ids": ["doc-3"], "reference": "30 days"}`, one a line or in a JSON '
     "list",
 )
-RUN = RunFormat(
-    recognise=_recognise,
-    read=_read_run,
+RAGAS_RUN = RunFormat(
+    recognise=_recognise_ragas,
+    read=_read_ragas_run,
     shape='`{"user_input": "…", "retrieved_context_ids": ["doc-3"]}`, one a line or in a JSON list',
     order="the list",
+)
+
+
+def _read_llama_index(source: Source, log: ProblemLog) -> dict[str, Sample]:
+    """Samples with their questions, in the order of `queries`; each of `relevant_docs`, if any, has gain 1."""
+    value = source_json(source)
+    stated = value if isinstance(value, dict) else {}
+    queries = stated.get(_QUERIES)
+    relevant = stated.get(_RELEVANT_DOCS)
+    if not isinstance(queries, dict) or not isinstance(relevant, dict):
+        message = f"expected mappings {_QUERIES} and {_RELEVANT_DOCS}, as LlamaIndex' save_json writes them"
+        raise bad_input(message, file=source.name, line=1)
+    samples: dict[str, Sample] = {}
+    for query_id, question in queries.items():
+        try:
+            if not isinstance(question, str):
+                raise ValueError(f"expected the question's text, found {shown(question)}")
+            samples[query_id] = Sample(
+                query_id=query_id, gains=_llama_index_gains(relevant.get(query_id, [])), question=question
+            )
+        except ValueError as error:
+            log.add(Problem(str(error), source.name, None, query_id))
+    for query_id in relevant.keys() - queries.keys():
+        log.add(Problem(f"stands in {_RELEVANT_DOCS} and not in {_QUERIES}", source.name, None, query_id))
+    return samples
+
+
+def _llama_index_gains(ids: object) -> dict[str, float]:
+    if not isinstance(ids, list):
+        raise ValueError(f"{_RELEVANT_DOCS}: expected a list of ids, found {shown(ids)}")
+    return dict.fromkeys((id_of(each, _RELEVANT_DOCS) for each in ids), 1.0)
+
+
+def _recognise_llama_index(start: Beginning) -> Likeness:
+    begins = not start.keys and start.first_key in {_QUERIES, _RELEVANT_DOCS, "corpus"}
+    return Likeness.sure(start.json == "{" and (begins or start.keys >= {_QUERIES, _RELEVANT_DOCS}))
+
+
+LLAMA_INDEX = GoldFormat(
+    recognise=_recognise_llama_index,
+    read=_read_llama_index,
+    shape='`{"queries": {"q-1": "…"}, "corpus": {…}, "relevant_docs": {"q-1": ["doc-3"]}, "mode": "text"}`',
 )
