@@ -276,7 +276,8 @@ def read_sheet(path: str, log: ProblemLog, pairs: Iterable[TrafficPair] = ()) ->
     labels: dict[int, TrafficLabel] = {}
     blank = 0
     with open_source(path) as source:
-        head = source.head.decode("utf-8", "replace").partition("\n")[0]
+        head = _HEAD.search(source.head.decode("utf-8", "replace").partition("\n")[0])
+        sheet = TrafficSheet(n=int(head[1]), run=head[2], baseline=head[3]) if head else None
         name = Path(path).stem
         for line, row in rows_in(source, log, _NEEDED, _WANTED):
             if row.keys() == {"head"}:
@@ -288,17 +289,12 @@ def read_sheet(path: str, log: ProblemLog, pairs: Iterable[TrafficPair] = ()) ->
                 continue
             blank += label is None
             labels |= {line: label} if label else {}
-        return FilledSheet(name=source.name, labels=labels, blank=blank, sheet=_sheet_in(head))
+        return FilledSheet(name=source.name, labels=labels, blank=blank, sheet=sheet)
 
 
 def head_of(sheet: TrafficSheet) -> str:
     """The head, by which a sheet is known again."""
     return f"sheet of {sheet.n} for run {sheet.run}, baseline {sheet.baseline}"
-
-
-def _sheet_in(head: str) -> TrafficSheet | None:
-    match = _HEAD.search(head)
-    return TrafficSheet(n=int(match[1]), run=match[2], baseline=match[3]) if match else None
 
 
 def _key(query_id: str, document: str) -> str:

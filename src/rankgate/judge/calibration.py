@@ -23,16 +23,9 @@ from rankgate.judge.model import Answer, Judge, Known, Passage
 from rankgate.judge.plan import judged
 from rankgate.judge.sample import AnswerKey, Item
 from rankgate.judge.sample import Labelled as LabelKind
-from rankgate.metrics.answers import (
-    AbstainedRate,
-    AnsweredRate,
-    Faithfulness,
-    JudgedMetric,
-    Rubric,
-    UnfaithfulRate,
-    supports,
-)
-from rankgate.model.answers import MIN_ANSWERS, MIN_RARER, Entailment, GoldClaim, Rate, VerdictKind
+from rankgate.metrics.answers import JudgedMetric, Rubric, supports
+from rankgate.metrics.names import parse_metric
+from rankgate.model.answers import LABELLED, MIN_ANSWERS, MIN_RARER, Entailment, GoldClaim, Rate, VerdictKind
 from rankgate.model.verdicts import (
     CALIBRATION_VERSION,
     AnswerState,
@@ -52,7 +45,6 @@ from rankgate.statistics.prediction_powered import MIN_LABELS, Labelled, Powered
 if TYPE_CHECKING:  # sheets of labels are paid for where they are read
     from rankgate.judge.label_files import Labels
 
-_OF_CLAIMS: tuple[JudgedMetric, ...] = (Faithfulness(), UnfaithfulRate(), AnsweredRate(), AbstainedRate())
 OF_SAMPLE = frozenset({VerdictKind.GOLD_IN_CONTEXT})  # what is asked of `labelled_answer`
 _MEETS = {"yes": Entailment.SUPPORTED, "no": Entailment.ABSENT}
 Verdicts = tuple[AnswerVerdicts, ...]
@@ -84,7 +76,8 @@ class Disagreement(Struct, frozen=True):
 
 def metrics_of(rubrics: Iterable[str]) -> list[JudgedMetric]:
     """The metrics that labels are of, with those of the criteria of these names."""
-    return [*_OF_CLAIMS, *(Rubric(criterion=name) for name in rubrics)]
+    of_claims = [metric for metric in map(parse_metric, LABELLED) if isinstance(metric, JudgedMetric)]
+    return [*of_claims, *(Rubric(criterion=name) for name in rubrics)]
 
 
 def labelled_answer(item: Item) -> Answer:
@@ -158,17 +151,13 @@ def disagreements(checked: Iterable[Checked]) -> list[Disagreement]:
             differing.append(Disagreement(item, 0, states, word_of(judge[0].state), ""))
         for n, claim in enumerate(support):
             words = {by: supports(each.support)[n].verdict for by, each in people.items() if each.support}
-            if any(_differ(word, claim.verdict) for word in words.values()):
+            supported = claim.verdict is Entailment.SUPPORTED  # why one is not makes no difference
+            if any((word is Entailment.SUPPORTED) is not supported for word in words.values()):
                 texts = item.passages[claim.passages[0] - 1 :] if claim.passages else item.passages
                 by_person = {by: word_of(word) for by, word in words.items()}
                 differing.append(Disagreement(item, n + 1, by_person, word_of(claim.verdict), next(iter(texts), "")))
         differing += _on_criteria(item, people, judge[0])
     return sorted(differing, key=lambda each: each.judge in each.people.values())
-
-
-def _differ(one: Entailment, other: Entailment) -> bool:
-    """Whether a claim is supported by one verdict and not by the other; why it is not makes no difference."""
-    return Entailment.SUPPORTED in (one, other) and one is not other
 
 
 def _on_criteria(item: Item, people: People, judge: AnswerVerdicts) -> Iterator[Disagreement]:

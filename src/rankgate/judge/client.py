@@ -134,7 +134,8 @@ class Endpoint:
         data = canonical(body)
         last = Unjudged(UnjudgedKind.UNREACHABLE)
         for attempt in range(TRIES):
-            self._wait_for_limits()
+            if (limited := self._limited_until - monotonic()) > 0:
+                self._wait(limited)
             if self.stopped.is_set():
                 return Unjudged(UnjudgedKind.INTERRUPTED)
             if not spending.begin(estimate):
@@ -157,11 +158,6 @@ class Endpoint:
                 break
             self._wait(wait)
         return last
-
-    def _wait_for_limits(self) -> None:
-        seconds = self._limited_until - monotonic()
-        if seconds > 0:
-            self._wait(seconds)
 
     def _once(self, data: bytes) -> _Response | None:
         """One attempt; None where no answer came, or none within the limits. A redirect is an answer, not followed."""
