@@ -13,7 +13,7 @@ import pytest
 from tests.rows import each_row
 
 import rankgate
-from rankgate.collecting.lines import run_line
+from rankgate.collecting.lines import Key, run_line
 from rankgate.collecting.recorder import RecordingError, record
 from rankgate.model.values import Generated, Gold, RunField, Sample
 from rankgate.readers.formats import read_run
@@ -49,7 +49,7 @@ WRITTEN = {
 
 
 def line_of(result: Any) -> dict[str, Any]:
-    line: dict[str, Any] = json.loads(run_line("q", to_items(result), 12.5, {"system": "hybrid"}).data)
+    line: dict[str, Any] = json.loads(run_line(Key("q"), to_items(result), 12.5, {"system": "hybrid"}).data)
     return line
 
 

@@ -30,6 +30,7 @@ from tests.json_lines import read_lines
 
 import rankgate
 from rankgate.cli import main
+from rankgate.collecting.lines import Key
 from rankgate.collecting.retriever import CallError, Command, HttpService
 from rankgate.collecting.workers import Question
 from rankgate.model.values import RunField
@@ -499,7 +500,7 @@ def test_any_question_arrives_as_it_is(text: str) -> None:
     requests: list[tuple[str, Any]] = [("http://h/?a=1&q={{question}}&b={{ query_id }}", None), ("http://h/", BODY)]
     for url, body in requests:
         with pytest.raises(CallError, match="kept"):
-            HttpService(url, None, body, send)(Question("id {{question}}", text))
+            HttpService(url, None, body, send)(Question(Key("id {{question}}"), text))
     query = dict(part.split("=") for part in urlsplit(sent[0][1]).query.split("&"))
     assert unquote_to_bytes(query["q"]) == text.encode("utf-8", "surrogatepass")
     assert unquote_to_bytes(query["b"]) == b"id {{question}}"
@@ -682,7 +683,7 @@ def test_a_stopped_recording_ends_its_processes_and_loses_nothing(program: str, 
 def test_any_question_arrives_at_a_command_as_it_is(text: str) -> None:
     echo = f"{sys.executable} -c 'import sys, json; print(json.dumps([json.loads(sys.stdin.read())[\"question\"]]))'"
     with contextlib.suppress(CallError):  # half of a surrogate pair is refused in answers, and only there
-        assert Command(echo)(Question("q", text)) == [text]
+        assert Command(echo)(Question(Key("q"), text)) == [text]
         return
     assert any("\ud800" <= char <= "\udfff" for char in text)
 

@@ -29,7 +29,7 @@ from tests.collecting.libraries import (
 )
 from tests.rows import each_row
 
-from rankgate.collecting.lines import run_line
+from rankgate.collecting.lines import Key, run_line
 from rankgate.collecting.recorder import RecordingError, record
 from rankgate.errors import Problem
 from rankgate.model.values import Details, Gold, RunField, Sample
@@ -53,7 +53,7 @@ class Lazy:
 
 
 def line_of(result: Any, **provenance: Any) -> Any:
-    return json.loads(run_line("q", to_items(result), 12.3456, provenance).data)
+    return json.loads(run_line(Key("q"), to_items(result), 12.3456, provenance).data)
 
 
 A, B = {"rank": 1, "chunk_id": "a"}, {"rank": 2, "chunk_id": "b"}
@@ -257,7 +257,7 @@ def test_a_whole_line_is_merged_and_what_it_says_itself_wins() -> None:
 
 
 def test_a_line_is_compact_and_not_ascii() -> None:
-    line = run_line("q", [("né", 1.5)], 2, {"system": "hybrid"})
+    line = run_line(Key("q"), [("né", 1.5)], 2, {"system": "hybrid"})
     assert line.data.decode() == (
         '{"query_id":"q","system":"hybrid","topk":[{"rank":1,"chunk_id":"né","score":1.5}],"latency_ms":{"retrieve":2}}\n'
     )
@@ -284,7 +284,7 @@ ITEMS = st.tuples(st.dictionaries(st.sampled_from(["doc_id", "text", "metadata"]
 )
 def test_every_accepted_result_is_read_back_as_it_was_ranked(result: tuple[list[Any], list[Any]], shape: Any) -> None:
     returned, ids = result
-    line = run_line("q", to_items(shape(returned)), 12.5, {"system": "hybrid"})
+    line = run_line(Key("q"), to_items(shape(returned)), 12.5, {"system": "hybrid"})
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, "run.jsonl")
         path.write_bytes(line.data)

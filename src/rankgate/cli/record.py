@@ -307,8 +307,8 @@ def _listing(gold: Gold, line: Line) -> str:
         score = "" if item.get("score") is None else f"  {item['score']:g}"
         rows.append(f"{item['rank']:>4}  {chunk_id}{score}\n")
     answer = f"answer: {on_one_line(' '.join(known['answer'].split()))}\n" if known.get("answer") else ""
-    question = on_one_line(gold.samples[line.query_id].question or "")
-    return f"{on_one_line(line.query_id)}: {question}\n" + ("".join(rows) or "  no results\n") + answer
+    question = on_one_line(gold.samples[line.key.query_id].question or "")
+    return f"{on_one_line(line.key.query_id)}: {question}\n" + ("".join(rows) or "  no results\n") + answer
 
 
 def settings(written: Sequence[str]) -> dict[str, Any]:

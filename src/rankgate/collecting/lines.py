@@ -35,48 +35,30 @@ class Key(NamedTuple):
     """A question: its id, the digest of its text, and whether it is of the traffic."""
 
     query_id: str
-    digest: str | None
-    traffic: bool
-
-
-class Line(msgspec.Struct, frozen=True):
-    """A line of the run as bytes that end in a newline, and its time: `total` of `latency_ms`, the sum, or None.
-
-    `digest` is that of the question's text.
-    """
-
-    query_id: str
-    data: bytes
-    ms: float | None
     digest: str | None = None
     traffic: bool = False
 
-    @property
-    def key(self) -> Key:
-        """Which question it answers."""
-        return Key(self.query_id, self.digest, self.traffic)
+
+class Line(NamedTuple):
+    """A line of the run, whose bytes end in a newline; `ms` is the `total` of its `latency_ms`, or else their sum."""
+
+    key: Key
+    data: bytes
+    ms: float | None
 
 
-def run_line(
-    query_id: str,
-    result: Any,
-    measured_ms: float,
-    provenance: Mapping[str, Any],
-    digest: str | None = None,
-    *,
-    traffic: bool = False,
-) -> Line:
+def run_line(key: Key, result: Any, measured_ms: float, provenance: Mapping[str, Any]) -> Line:
     """The run line of what the retriever returned; a ResultError where no reader could read it.
 
     A result that is a complete run line wins with what it states (`latency_ms`, `system`, …) over what was measured and
-    over the provenance, but not over the `digest` of the question's text, and whether that is of the `traffic`.
+    over the provenance, but not over the digest of the question's text, and whether that is of the traffic.
     """
     stated: dict[str, Any] = {}
-    if digest:
-        stated[TEXT_KEY] = digest
-    if traffic:
+    if key.digest:
+        stated[TEXT_KEY] = key.digest
+    if key.traffic:
         stated[RunField.TRAFFIC.value] = True
-    line = {"query_id": query_id, **stated, **provenance} | written_line(query_id, result) | stated
+    line = {"query_id": key.query_id, **stated, **provenance} | written_line(key.query_id, result) | stated
     line.setdefault("latency_ms", {"retrieve": round(measured_ms, 3)})
     try:
         return read_back(encoded(line))
@@ -146,7 +128,7 @@ def read_back(data: bytes) -> Line:
         raise ResultError(f"its {error}") from error
     times = line.latency_ms
     ms = times.get("total", sum(times.values())) if times else None
-    return Line(line.query_id, data, ms, line.question_sha256, line.traffic)
+    return Line(Key(line.query_id, line.question_sha256, line.traffic), data, ms)
 
 
 class PartialRun:

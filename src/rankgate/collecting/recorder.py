@@ -232,7 +232,7 @@ class _Recording:
     def left(self) -> list[Question]:
         """The questions that no earlier recording has answered."""
         return [
-            Question(key.query_id, text, self._resumed > 0, key.traffic)
+            Question(key, text, self._resumed > 0)
             for key, text in self._questions.items()
             if key not in self._partial.lines
         ]
@@ -250,7 +250,7 @@ class _Recording:
         """Keep what came back; False where the first calls have failed and none has succeeded."""
         line = _line_of(question, outcome, self._stamp, self._finder)
         if isinstance(line, Problem):
-            self._failures[Key(question.query_id, text_digest(question.text), question.traffic)] = line
+            self._failures[question.key] = line
         else:
             self._partial.add(line)
         self.report_progress()
@@ -292,10 +292,10 @@ def _all_questions(gold: Gold, base: Gold | None, traffic: Iterable[TrafficQuest
     """The questions of both gold sets, each text of an id once, of the base's as far as it has texts; then traffic."""
     questions: dict[Key, str] = {}
     for query_id, text in _questions_of(gold).items():
-        questions[Key(query_id, text_digest(text), traffic=False)] = text
+        questions[Key(query_id, text_digest(text))] = text
     for sample in base.samples.values() if base else ():
         if sample.question and sample.question.strip():
-            questions[Key(sample.query_id, text_digest(sample.question), traffic=False)] = sample.question
+            questions[Key(sample.query_id, text_digest(sample.question))] = sample.question
     for each in traffic:
         questions[Key(each.query_id, text_digest(each.question), traffic=True)] = each.question
     return questions
@@ -325,7 +325,8 @@ def ask_one(gold: Gold, query_id: str, retrieve: Retrieve, calls: Calls, fields:
         lines.append(_line_of(question, outcome, {}, finder))
         return True
 
-    ask(retrieve, [Question(query_id, questions[query_id])], calls, take)
+    text = questions[query_id]
+    ask(retrieve, [Question(Key(query_id, text_digest(text)), text)], calls, take)
     if isinstance(lines[0], Problem):
         raise RankgateError([lines[0]])
     return lines[0]
@@ -337,8 +338,7 @@ def _line_of(question: Question, outcome: Outcome, stamp: Mapping[str, Any], fin
         return outcome
     try:
         result = _mapped(outcome.result, finder) if finder else outcome.result
-        digest = text_digest(question.text)
-        return run_line(question.query_id, result, outcome.ms, stamp, digest, traffic=question.traffic)
+        return run_line(question.key, result, outcome.ms, stamp)
     except ResultError as error:
         return Problem(str(error), key=question.query_id)
     except Exception as error:  # noqa: BLE001 -- an object of the user's that cannot even be looked at

@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from rankgate.collecting.lines import Key
 from rankgate.collecting.retriever import CallError, Retrieve, Service, StopError, failure, is_async
 from rankgate.errors import Problem, bad_input, option
 from rankgate.readers.results import to_items
@@ -46,12 +47,16 @@ def refuse_limits(calls: Calls, allow_errors: int) -> None:
 
 
 class Question(msgspec.Struct, frozen=True):
-    """What is asked, for which query, and whether the recording that is resumed has answers; `traffic` as of a line."""
+    """What is asked, and whether the recording that is resumed has answers."""
 
-    query_id: str
+    key: Key
     text: str
     resumed: bool = False
-    traffic: bool = False
+
+    @property
+    def query_id(self) -> str:
+        """Of which query it is."""
+        return self.key.query_id
 
 
 class Returned(msgspec.Struct, frozen=True):
