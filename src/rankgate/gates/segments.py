@@ -99,36 +99,31 @@ class _Part:
 
     def concluded(self, result: GateResult, *, among: int, enough: bool) -> GateResult:
         """As it stands for a segment: a violation blocks, what nothing could have proven warns, noise passes."""
-        violated = result.decision.violation is not None and enough
-        blocked = Verdict.FAIL if self.blocks and result.verdict is Verdict.FAIL else Verdict.WARN
-        unprovable = (
-            result.evidence.only_inconclusive and result.evidence.evidence_state is EvidenceState.NO_INTERVAL and enough
-        )
-        # What is beyond noise by itself is not so among many segments, and passes.
-        reasons = [replace(reason, beyond_noise=False) for reason in result.decision.reasons]
+        decision, evidence = result.decision, result.evidence
+        result = replace(result, segment=self.name, severity="error" if self.blocks else "warning")
         if not enough:
-            reasons = [Reason(ReasonKind.TOO_SMALL, count=self.size, limit=self.smallest)]
-        elif among > 1:
-            reasons = [replace(reason, corrected_for=among) for reason in reasons]
-        left_open = enough and any(reason.at_worst is not None for reason in result.decision.reasons)
-        verdict = Verdict.WARN if unprovable or left_open else Verdict.PASS
-        if violated:
-            verdict = blocked
-        if enough and any(
-            reason.kind in (ReasonKind.MISSING, ReasonKind.NO_VERDICT) for reason in result.decision.reasons
-        ):
+            too_small = Reason(ReasonKind.TOO_SMALL, count=self.size, limit=self.smallest)
+            return replace(
+                result,
+                evidence=replace(evidence, only_inconclusive=False, too_small=True),
+                decision=replace(decision, verdict=Verdict.PASS, reasons=[too_small], violation=None),
+            )
+        unprovable = evidence.only_inconclusive and evidence.evidence_state is EvidenceState.NO_INTERVAL
+        verdict = Verdict.PASS
+        if any(reason.kind in (ReasonKind.MISSING, ReasonKind.NO_VERDICT) for reason in decision.reasons):
             verdict = result.verdict if self.blocks else Verdict.WARN
+        elif decision.violation is not None:
+            verdict = Verdict.FAIL if self.blocks and result.verdict is Verdict.FAIL else Verdict.WARN
+        elif unprovable or any(reason.at_worst is not None for reason in decision.reasons):
+            verdict = Verdict.WARN
+        # What is beyond noise by itself is not so among many segments, and passes.
+        reasons = [replace(reason, beyond_noise=False) for reason in decision.reasons]
+        if among > 1:
+            reasons = [replace(reason, corrected_for=among) for reason in reasons]
         return replace(
             result,
-            segment=self.name,
-            severity="error" if self.blocks else "warning",
-            evidence=replace(result.evidence, only_inconclusive=unprovable, too_small=not enough),
-            decision=replace(
-                result.decision,
-                verdict=verdict,
-                reasons=reasons,
-                violation=result.decision.violation if violated else None,
-            ),
+            evidence=replace(evidence, only_inconclusive=unprovable),
+            decision=replace(decision, verdict=verdict, reasons=reasons),
         )
 
 
