@@ -49,6 +49,17 @@ VERSIONS = (
     "tests/test_scenarios.py",
 )
 
+# Of these files what libraries do no more in than in the other tests: the whole demo, and what races, stops or is long.
+NOT_OF_VERSIONS = {
+    *("test_of_several_that_add_at_once_nothing_is_lost_and_all_see_one_order", "test_any_number_of_answers"),
+    *("test_killed_at_any_moment_it_holds_what_was_there_and_what_was_whole", "test_an_interruption_ends_in_order"),
+    *(
+        "test_how_many_requests_a_check_and_a_long_history_take",
+        "test_an_interruption_does_not_wait_for_calls_that_hang",
+    ),
+    *("test_identical_inputs_give_identical_bytes_in_every_process", "test_one_input_can_come_from_standard_input"),
+}
+
 # The slowest first.
 SLOWEST = [
     *(f"test_{name}.py" for name in ("per_query", "typed_pages", "rehearsal", "site", "recipes", "install_action")),
@@ -102,9 +113,14 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
-        if not BEYOND_PYTHON.isdisjoint(getattr(item, "fixturenames", ())):
+        fixtures = getattr(item, "fixturenames", ())
+        if not BEYOND_PYTHON.isdisjoint(fixtures):
             item.add_marker(pytest.mark.full)
-        if of_versions(item.path):
+        if (
+            of_versions(item.path)
+            and item.name.partition("[")[0] not in NOT_OF_VERSIONS
+            and "demo_left" not in fixtures
+        ):
             item.add_marker(pytest.mark.versions)
     named = {str(Path(word.partition("::")[0]).resolve()) for word in config.args}
     left_out = [item for item in items if item.get_closest_marker("full") and str(item.path) not in named]

@@ -316,9 +316,14 @@ def test_validate_says_what_judging_costs_and_what_it_can_show(project: Project)
     ],
 )
 @pytest.mark.full
-def test_what_a_calibration_allows_is_said_before_judging_and_by_validate(
+def test_what_a_calibration_allows_is_said_by_validate(
     project: Project, written: dict[str, Any] | None, said: str
 ) -> None:
+    assert said in noted_of(project, written)[0]
+
+
+def noted_of(project: Project, written: dict[str, Any] | None) -> list[str]:
+    """What `validate` notes of the gate, by a calibration with these values, or by none."""
     project.gates("warning", ("max_days: 99999", "max_days: 180"))
     project.run("run.jsonl", right)
     project.judge("run.jsonl", "base.jsonl")
@@ -328,14 +333,19 @@ def test_what_a_calibration_allows_is_said_before_judging_and_by_validate(
     calibrated("ship-criteria.yaml", {"faithfulness": of, "answered_rate": of}, "calibration.json", **about)
     if written is None:
         Path("calibration.json").unlink()
-    noted = [line for line in validated(project) if line.startswith("note: gate 'faithfulness': ")]
-    assert said in noted[0]
+    return [line for line in validated(project) if line.startswith("note: gate 'faithfulness': ")]
+
+
+@pytest.mark.parametrize("written", [pytest.param({}, id="calibrated"), pytest.param(None, id="none")])
+@pytest.mark.full
+def test_what_a_calibration_allows_is_said_before_judging(project: Project, written: dict[str, Any] | None) -> None:
+    noted = [line.removeprefix("note: ") for line in noted_of(project, written)]
     files = ["--gold", "gold.jsonl", "--run", "run.jsonl", "--baseline", "base.jsonl"]
     assert main(["judge", "--dry-run", *files]) == 0
     out = project.capsys.readouterr().out.splitlines()
-    assert [line.removeprefix("note: ") for line in noted] == [line for line in out if "'faithfulness': " in line]
+    assert noted == [line for line in out if "'faithfulness': " in line]
     assert main(["judge", "--dry-run", "--format", "json", *files]) == 0
-    assert json.loads(project.capsys.readouterr().out)["needs"][0] == noted[0].removeprefix("note: ")
+    assert json.loads(project.capsys.readouterr().out)["needs"][0] == noted[0]
 
 
 def test_a_gate_that_no_labels_calibrate_says_so(project: Project) -> None:

@@ -224,7 +224,8 @@ def test_an_annotation_is_one_line_in_which_nothing_is_hidden(text: str) -> None
 @pytest.mark.full
 @pytest.mark.parametrize("word", ["a", "é", "漢", "👩"])
 def test_a_message_is_cut_to_bytes_at_a_whole_character(word: str) -> None:
-    report = replace(FAILS, gates=[changed(RECALL, segment=None, metric=word * 70_000, reasons=[ABSENT])])
+    name = word * (70_000 // len(word.encode()))
+    report = replace(FAILS, gates=[changed(RECALL, segment=None, metric=name, reasons=[ABSENT])])
     message = check_run_output(report).annotations[0].message
     assert LONGEST_MESSAGE - 4 < len(message.encode()) <= LONGEST_MESSAGE
     assert message.endswith(f"{word}…")
