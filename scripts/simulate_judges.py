@@ -23,15 +23,17 @@ from rankgate.model.values import Direction, Evidence, Interval, Ruling
 from rankgate.model.verdicts import MetricCalibration
 from rankgate.statistics.calibration import (
     Change,
+    Labelled,
     Measured,
+    Powered,
     Quality,
     anchored,
     people_change,
+    prediction_powered,
     quality,
     slope,
 )
 from rankgate.statistics.power import Sight
-from rankgate.statistics.prediction_powered import Labelled, Powered, prediction_powered
 from rankgate.statistics.saddlepoint import difference_interval
 from simulate_verdicts import percent, table
 

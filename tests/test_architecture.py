@@ -69,7 +69,7 @@ def imports_of(module: str) -> set[str]:
 
 
 def unit(module: str) -> str:
-    """The step or the seam that a module belongs to: `rankgate.metrics.gains` is of `metrics`."""
+    """The step or the seam that a module belongs to: `rankgate.metrics.ranks` is of `metrics`."""
     return module.split(".")[1] if "." in module else module
 
 
@@ -111,7 +111,7 @@ FORBIDDEN = [
     ("metrics.scoring", ("readers", "files", "model.report", "model.wording"), "reads no file and says no word"),
     ("metrics.comparison", ("readers", "files", "model.report", "model.wording"), "reads no file and says no word"),
     ("metrics.gaps", ("readers", "files", "model.report", "model.wording"), "reads no file and says no word"),
-    ("metrics.changed_lists", ("readers", "files", "model.report", "model.wording"), "reads no file and says no word"),
+    ("metrics.drift", ("readers", "files", "model.report", "model.wording"), "reads no file and says no word"),
     ("collecting.pool", ("readers", "files", "metrics.scoring"), "rankings in, pairs out; labels in, judgments out"),
     ("gates.decide", ("readers", "files", "baselines", "diagnosis"), "pure: scores in, a decision out"),
     ("gates.drops", ("readers", "files", "baselines", "diagnosis"), "pure: scores in, a decision out"),
@@ -218,13 +218,13 @@ PURE_MODULES = {
     *(f"rankgate.metrics.{name}" for name in ("base", "names", "matching", "plan", "scoring", "estimates")),
     "rankgate.metrics.comparison",
     "rankgate.metrics.gaps",
-    "rankgate.metrics.changed_lists",
+    "rankgate.metrics.drift",
     "rankgate.collecting.pool",
     *(f"rankgate.renderers.dashboards.{name}" for name in ("values", "build")),
     *(f"rankgate.base_ref.{name}" for name in ("changes", "worst")),
     "rankgate.criteria.starter",
     *(f"rankgate.judge.{name}" for name in ("model", "plan", "replies", "sample")),
-    *(f"rankgate.baselines.{name}" for name in ("acceptances", "base", "memory", "places")),
+    *(f"rankgate.baselines.{name}" for name in ("base", "memory", "records")),
     *("rankgate.files.environment", "rankgate.forges.retry"),
 }  # of packages that otherwise see the world
 NOT_PURE = {"rankgate.gates.validation", "rankgate.gates.not_judged"}

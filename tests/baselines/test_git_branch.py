@@ -16,7 +16,7 @@ from tests.baselines.git_writer import ACCEPTING, SPEC, add, record_of, run_of
 from tests.children import start
 
 from rankgate.baselines.branch import BranchPlace, branch_memory
-from rankgate.baselines.places import Place
+from rankgate.baselines.memory import Place
 from rankgate.cli import main
 from rankgate.errors import RankgateError
 

@@ -11,9 +11,8 @@ import pytest
 from msgspec.structs import replace
 from tests.repositories import git, sha_of_commit
 
-from rankgate.baselines.memory import Memory
+from rankgate.baselines.memory import Memory, Place
 from rankgate.baselines.packing import pack, recorded
-from rankgate.baselines.places import Place
 from rankgate.baselines.records import Record
 from rankgate.baselines.stores import store_for
 from rankgate.cli import main

@@ -24,9 +24,8 @@ from tests.conftest import ROOT
 from rankgate import pip_install
 from rankgate.baselines.base import MemoryStore
 from rankgate.baselines.directory import DirectoryPlace
-from rankgate.baselines.memory import Memory
+from rankgate.baselines.memory import FOLDERS, Memory, entry_name
 from rankgate.baselines.packing import pack, recorded
-from rankgate.baselines.places import FOLDERS, entry_name
 from rankgate.baselines.records import LOGS, Log
 from rankgate.baselines.stores import remote_memory, store_for
 from rankgate.cli.baseline import verified

@@ -9,8 +9,8 @@ import pytest
 from tests.renderers.dashboards.memories import CRITERIA, GOLD, made, record
 from tests.repositories import commit, git
 
-from rankgate.baselines.acceptances import MAX_POINTS, trend_of
 from rankgate.baselines.directory import directory_store
+from rankgate.baselines.records import MAX_POINTS, trend_of
 from rankgate.check import check
 from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import Inputs

@@ -24,7 +24,7 @@ from rankgate.model.gate_result import GateResult
 from rankgate.model.scores import KeptQueries, MatchedQuery, Scores
 from rankgate.model.values import Details, Evidence, Gold, ReasonKind, Sample, Verdict
 from rankgate.model.verdicts import AnswerVerdicts, Calibration, MetricCalibration, Unjudged
-from rankgate.statistics.prediction_powered import Powered
+from rankgate.statistics.calibration import Powered
 
 COUNT, METRIC = 200, "faithfulness"
 CUT = Unjudged(UnjudgedKind.LENGTH)

@@ -12,7 +12,7 @@ from rankgate.criteria import load_criteria
 from rankgate.judge.identity import judge_of
 from rankgate.model.answers import Rate
 from rankgate.model.verdicts import Calibration, MetricCalibration
-from rankgate.statistics.prediction_powered import Powered
+from rankgate.statistics.calibration import Powered
 
 TODAY = "2026-01-31"
 

@@ -7,8 +7,8 @@ from itertools import permutations
 import pytest
 from msgspec.structs import replace
 
-from rankgate.metrics.changed_lists import same_lists
 from rankgate.metrics.comparison import on_rows
+from rankgate.metrics.drift import same_lists
 from rankgate.metrics.matching import By, Matching
 from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.plan import Plan

@@ -25,9 +25,11 @@ from rankgate.metrics.contents import (
     Redundancy,
 )
 from rankgate.metrics.drift import Overlap, RankBiasedOverlap
-from rankgate.metrics.gains import DCG, ERR, NDCG, Discount, Gain, Ideal
 from rankgate.metrics.lines import (
+    AnswerContains,
+    Articles,
     EntityF1,
+    ExactMatch,
     FalseEvidenceRate,
     GivenRate,
     Latency,
@@ -35,20 +37,26 @@ from rankgate.metrics.lines import (
     Score,
     SourceCoverage,
     SourceShare,
+    TokenF1,
 )
 from rankgate.metrics.names import UnknownMetricError, at_cutoffs, family_of, parse_metric, parse_metrics
 from rankgate.metrics.passages import PassageIoU, PassagePrecision, PassageRecall
 from rankgate.metrics.ranks import (
+    DCG,
+    ERR,
     GRID,
+    NDCG,
     AveragePrecision,
     BinaryPreference,
+    Discount,
+    Gain,
+    Ideal,
     RankBiasedPrecision,
     RankBiasedResidual,
     RecallAUC,
     ReciprocalRank,
     RPrecision,
 )
-from rankgate.metrics.references import AnswerContains, Articles, ExactMatch, TokenF1
 from rankgate.metrics.registry import families
 from rankgate.metrics.sets import CappedRecall, F, Hit, Of, Precision, Recall, RecallAll, WeightedRecall
 from rankgate.metrics.views import ListGain, View

@@ -16,7 +16,7 @@ from tests.rows import each_row
 from rankgate.metrics.gaps import gaps
 from rankgate.metrics.matching import By, Matching
 from rankgate.metrics.names import parse_metric
-from rankgate.metrics.placing import placed, plain
+from rankgate.metrics.passages import placed, plain
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score
 from rankgate.model.scores import Unfit

@@ -15,6 +15,7 @@ from tests.rows import each_row
 from rankgate.model.answers import LabelCounts, Rate
 from rankgate.statistics.calibration import (
     Change,
+    Labelled,
     Measured,
     Quality,
     anchored,
@@ -24,7 +25,6 @@ from rankgate.statistics.calibration import (
     slope,
 )
 from rankgate.statistics.power import Sight
-from rankgate.statistics.prediction_powered import Labelled
 from rankgate.statistics.quantiles import square_and_add, t_quantile
 
 PAIR = st.tuples(st.booleans(), st.booleans())

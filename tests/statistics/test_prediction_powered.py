@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.special import stdtrit
 from tests.rows import each_row
 
-from rankgate.statistics.prediction_powered import Labelled, Powered, prediction_powered
+from rankgate.statistics.calibration import Labelled, Powered, prediction_powered
 
 SHARES = st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 0.8, 1.0])
 PAIRS = st.lists(st.tuples(SHARES, SHARES), min_size=10, max_size=30)

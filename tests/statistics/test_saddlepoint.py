@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from rankgate.statistics import counts
+from rankgate.statistics import saddlepoint
 from rankgate.statistics.saddlepoint import difference_interval, mean_interval
 
 Interval = tuple[float, float]
@@ -382,7 +382,7 @@ def test_more_than_ten_thousand_distinct_values_are_binned_within_the_stated_err
 ) -> None:
     values = [*drawn(10_500, lambda r: r.gauss(0, 1)), outlier]
     binned = interval_of(mean_interval(values, low=None, high=None))
-    monkeypatch.setattr(counts, "_MAX_DISTINCT", len(values))
+    monkeypatch.setattr(saddlepoint, "_MAX_DISTINCT", len(values))
     exact = interval_of(mean_interval(values, low=None, high=None))
     deviation = math.sqrt(sum(x * x for x in values)) / len(values)
     assert binned != exact

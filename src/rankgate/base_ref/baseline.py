@@ -14,11 +14,10 @@ from msgspec.structs import replace
 
 from rankgate.base_ref.files import Trees
 from rankgate.baselines import is_remote
-from rankgate.baselines.acceptances import anchor_of
 from rankgate.baselines.directory import directory_store, holds_acceptance
+from rankgate.baselines.memory import FOLDERS
 from rankgate.baselines.packing import kept_line
-from rankgate.baselines.places import FOLDERS
-from rankgate.baselines.records import Record
+from rankgate.baselines.records import Record, anchor_of
 from rankgate.criteria import Criteria, InputFile
 from rankgate.criteria.inputs import Inputs
 from rankgate.criteria.runs import RunFile

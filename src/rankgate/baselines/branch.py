@@ -13,8 +13,7 @@ from functools import cached_property
 import msgspec
 
 from rankgate.baselines.clones import HERE, PATIENCE, PREFIX, Clone, clone_of, is_held, lock_of, locked, outrun
-from rankgate.baselines.memory import Memory
-from rankgate.baselines.places import ENTRY, FOLDERS
+from rankgate.baselines.memory import ENTRY, FOLDERS, Memory
 from rankgate.baselines.records import LOGS
 from rankgate.errors import bad_input
 from rankgate.files.git import FOLDER, Answer, Entry, GitError, is_ancestor

@@ -13,8 +13,7 @@ from typing import Any
 
 import msgspec
 
-from rankgate.baselines.memory import Memory
-from rankgate.baselines.places import DAY, is_object
+from rankgate.baselines.memory import DAY, Memory, is_object
 from rankgate.baselines.records import decode_record
 from rankgate.errors import RankgateError, bad_input, redacted
 from rankgate.readers.buckets import S3, cloud_at, cloud_reason

@@ -14,8 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from rankgate.baselines.base import MemoryStore
-from rankgate.baselines.memory import Memory
-from rankgate.baselines.places import ACCEPTED, DAY, ENTRY, FOLDERS, OBJECT, is_object
+from rankgate.baselines.memory import ACCEPTED, DAY, ENTRY, FOLDERS, OBJECT, Memory, is_object
 from rankgate.baselines.records import LOGS
 from rankgate.errors import bad_input, redacted
 from rankgate.files.writing import make_directories, write_atomic, write_new

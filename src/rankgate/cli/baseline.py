@@ -8,10 +8,9 @@ from collections.abc import Callable, Sequence
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import asdict, replace
 
-from rankgate.baselines.acceptances import anchor_of
 from rankgate.baselines.base import open_record
 from rankgate.baselines.memory import MAX_ROUNDS, Memory, NotKeptError
-from rankgate.baselines.records import Record
+from rankgate.baselines.records import Record, anchor_of
 from rankgate.cli.baseline_accept import accept, answers_text, record
 from rankgate.cli.inputs import named_memory
 from rankgate.cli.options import SHARED, add_option, add_shared, make_parser

@@ -13,12 +13,11 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.baselines import is_remote
-from rankgate.baselines.acceptances import amended
 from rankgate.baselines.base import open_record
 from rankgate.baselines.clones import overtaken
 from rankgate.baselines.memory import Memory
 from rankgate.baselines.packing import DEFAULT_DEPTH, Packed, pack, pack_run, recorded, with_context_texts
-from rankgate.baselines.records import Record
+from rankgate.baselines.records import Record, amended
 from rankgate.cli.check import judge
 from rankgate.cli.inputs import criteria_if_any, memory_of, store_named
 from rankgate.cli.options import date_of

@@ -247,7 +247,7 @@ def trend_before(inputs: Inputs, criteria: Criteria) -> list[TrendPoint]:
         memory = memory_of(inputs, criteria)
         if memory is None:
             return []
-        from rankgate.baselines.acceptances import MAX_ACCEPTED, MAX_POINTS, trend_of  # noqa: PLC0415 -- as above
+        from rankgate.baselines.records import MAX_ACCEPTED, MAX_POINTS, trend_of  # noqa: PLC0415 -- as above
 
         history = memory.recent("history", MAX_POINTS, until=inputs.date)
         accepted = memory.recent("accepted", MAX_ACCEPTED, until=inputs.date) if history else []

@@ -18,10 +18,9 @@ from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.comparison import paired
 from rankgate.metrics.contents import DistinctDocs
 from rankgate.metrics.estimates import estimate
-from rankgate.metrics.gains import NDCG
 from rankgate.metrics.lines import Latency
 from rankgate.metrics.matching import match
-from rankgate.metrics.ranks import ReciprocalRank
+from rankgate.metrics.ranks import NDCG, ReciprocalRank
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.metrics.sets import Precision, Recall
 from rankgate.metrics.tags import rows_by_tag, violated_segments

@@ -11,9 +11,9 @@ from typing import Literal
 import msgspec
 
 from rankgate.metrics.base import Metric, Together
-from rankgate.metrics.gains import NDCG
 from rankgate.metrics.gaps import baseline_column, without_new
 from rankgate.metrics.matching import match
+from rankgate.metrics.ranks import NDCG
 from rankgate.metrics.sets import Recall
 from rankgate.model.details import Sweep
 from rankgate.model.scores import Scores

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.baselines.acceptances import anchor_of
 from rankgate.baselines.base import KeptRun
-from rankgate.baselines.records import Record
+from rankgate.baselines.records import Record, anchor_of
 from rankgate.criteria import Criteria, Gate
 from rankgate.criteria.inputs import Inputs
 from rankgate.criteria.runs import memory_of

@@ -39,8 +39,7 @@ from rankgate.model.verdicts import (
 from rankgate.readers.dates import iso_day
 from rankgate.readers.json_text import source_json, spoken
 from rankgate.readers.source import open_source
-from rankgate.statistics.calibration import Quality, kappa, quality
-from rankgate.statistics.prediction_powered import MIN_LABELS, Labelled, Powered, prediction_powered
+from rankgate.statistics.calibration import MIN_LABELS, Labelled, Powered, Quality, kappa, prediction_powered, quality
 
 if TYPE_CHECKING:  # sheets of labels are paid for where they are read
     from rankgate.judge.label_files import Labels

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from rankgate.metrics.base import Metric
-from rankgate.metrics.changed_lists import same_lists
+from rankgate.metrics.drift import same_lists
 from rankgate.metrics.estimates import attainable, defined_only
 from rankgate.metrics.gaps import baseline_column
 from rankgate.metrics.intervals import beyond, range_of

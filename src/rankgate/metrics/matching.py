@@ -90,7 +90,7 @@ def match(
     placed = covering = unfit = None
     index_of: Callable[[str], int] = documents.index
     if how.by is _SPAN:
-        from rankgate.metrics.placing import found_at  # noqa: PLC0415 -- paid only where passages are matched
+        from rankgate.metrics.passages import found_at  # noqa: PLC0415 -- paid only where passages are matched
 
         placed = _placed(sample, ids, ranking.details, how)
         covering = found_at(placed, sample.spans, how.coverage)
@@ -187,7 +187,7 @@ def _documents(sample: Sample, ids: Sequence[str], details: Details | None, how:
 
 def _placed(sample: Sample, ids: Sequence[str], details: Details | None, how: Matching) -> Placed:
     """How the items lie over the passages of the gold."""
-    from rankgate.metrics.placing import placed  # noqa: PLC0415 -- as above
+    from rankgate.metrics.passages import placed  # noqa: PLC0415 -- as above
 
     items: list[tuple[str | None, str, Item]] = []
     for item_id, item in zip(ids, details.items or () if details else (), strict=False):

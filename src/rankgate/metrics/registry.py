@@ -26,9 +26,9 @@ ROWS = (
     "rankgate.metrics.ranks:BinaryPreference",
     "rankgate.metrics.ranks:RankBiasedPrecision",
     "rankgate.metrics.ranks:RankBiasedResidual",
-    "rankgate.metrics.gains:DCG",
-    "rankgate.metrics.gains:NDCG",
-    "rankgate.metrics.gains:ERR",
+    "rankgate.metrics.ranks:DCG",
+    "rankgate.metrics.ranks:NDCG",
+    "rankgate.metrics.ranks:ERR",
     "rankgate.metrics.lines:Latency",
     "rankgate.metrics.contents:NegativesAbove",
     "rankgate.metrics.lines:FalseEvidenceRate",
@@ -65,9 +65,9 @@ ROWS = (
     "rankgate.metrics.lines:Score",
     "rankgate.metrics.drift:Overlap",
     "rankgate.metrics.drift:RankBiasedOverlap",
-    "rankgate.metrics.references:AnswerContains",
-    "rankgate.metrics.references:ExactMatch",
-    "rankgate.metrics.references:TokenF1",
+    "rankgate.metrics.lines:AnswerContains",
+    "rankgate.metrics.lines:ExactMatch",
+    "rankgate.metrics.lines:TokenF1",
 )
 
 # Other tools' names that stand for a family with parameters and, where none is written, a cut-off; `?` asks for one.

@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 import msgspec
 
 from rankgate.metrics.base import Metric
-from rankgate.metrics.changed_lists import same_lists
 from rankgate.metrics.comparison import Comparison, compare
+from rankgate.metrics.drift import same_lists
 from rankgate.metrics.estimates import Estimate, estimate
 from rankgate.metrics.gaps import baseline_column
 from rankgate.metrics.plan import Plan, require_fields, require_gold_queries

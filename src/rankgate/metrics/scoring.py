@@ -19,7 +19,7 @@ from rankgate.model.scores import KeptQueries, MatchedQuery, RankSummary, Scores
 from rankgate.model.values import LINE_KEYS, MANY, Details, Gold, Ranking, RunField, Sample
 
 if TYPE_CHECKING:
-    from rankgate.metrics.changed_lists import ListDigests
+    from rankgate.metrics.drift import ListDigests
     from rankgate.metrics.stated import StatedFields
     from rankgate.model.large_runs import NumberColumn
 
@@ -172,7 +172,7 @@ class Tally:
 
     def _note_doubt(self, query: MatchedQuery, row: int, baseline_ids: Sequence[str] | None) -> None:
         """That metrics lack a value of the query for what the run shows in place of a passage; it is missing then."""
-        from rankgate.metrics.placing import in_doubt  # noqa: PLC0415 -- paid only where passages are matched
+        from rankgate.metrics.passages import in_doubt  # noqa: PLC0415 -- paid only where passages are matched
 
         doubt = in_doubt(query)
         if doubt is None:
@@ -281,7 +281,7 @@ def _stated(needs: frozenset[RunField]) -> StatedFields:
 
 
 def _digests(plan: Plan, queries: int) -> ListDigests:
-    from rankgate.metrics.changed_lists import ListDigests  # noqa: PLC0415 -- paid only where two runs are compared
+    from rankgate.metrics.drift import ListDigests  # noqa: PLC0415 -- paid only where two runs are compared
 
     return ListDigests(plan, queries)
 

@@ -17,7 +17,7 @@ from rankgate.model.answers import (
     Rate,
     UnjudgedKind,
 )
-from rankgate.statistics.prediction_powered import Powered
+from rankgate.statistics.calibration import Powered
 
 CALIBRATION_VERSION = 1
 

@@ -15,9 +15,18 @@ from collections.abc import Hashable, Sequence
 from operator import mul
 from typing import NamedTuple
 
-from rankgate.statistics.counts import Appended, Counts, counts_of, thinned, upper_bound, upper_level
 from rankgate.statistics.quantiles import normal_quantile
-from rankgate.statistics.saddlepoint import Side, unchanged_bound, unchanged_level
+from rankgate.statistics.saddlepoint import (
+    Appended,
+    Counts,
+    Side,
+    counts_of,
+    thinned,
+    unchanged_bound,
+    unchanged_level,
+    upper_bound,
+    upper_level,
+)
 
 MIN_CLUSTERS = 10  # clusters: under it their spread is not known, and there is no interval
 _CLOSE = 1e-9  # of the way from the mean to the end

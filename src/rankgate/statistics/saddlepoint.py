@@ -19,29 +19,36 @@ bound. Five losses without a win then prove nothing and six do, as the sign test
 
 The same curve read the other way gives levels: how small the error of one side may be until its bound touches a value.
 Levels are what several segments of a gate share out among them (``rankgate.gates.segments``).
+
+Samples are distinct values and how many of each: most metrics have few, so everything costs by them.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from itertools import groupby
+from operator import mul
+from typing import Literal, NamedTuple, TypeVar
 
-from rankgate.statistics.counts import (
-    Appended,
-    Counts,
-    counts_of,
-    farthest_of,
-    mean_of,
-    mirrored,
-    one_of,
-    size_of,
-    thinned,
-    upper_bound,
-    upper_level,
-)
 from rankgate.statistics.quantiles import normal_quantile
 
 End = float | Sequence[float] | None  # of the range, the most of each query, or none
 Side = Literal["below", "above"]  # of a value: where the truth would be proven to lie, by the bound on the other side
+
+Counts = list[tuple[float, int]]  # in ascending order, whatever order the values came in
+Appended = list[tuple[float, float]]  # one observation more, ascending: what it may be, and the share of each
+
+Size = TypeVar("Size", int, float)
+
+_MAX_DISTINCT = 10_000
+_BINS_PER_UNIT = 512
+_NEAR_ZERO = 0.01  # below this w, log(u / w) / w is rounding noise over a small number: take its limit
+_CLOSE = 1e-8  # in r*, that is, in standard errors
+_SUMMIT = 1e-3  # of t: r* is flat at its summit, so this decides to about 1e-6 whether it reaches z
+_SAME = 1e-6  # in z: within it, one search finds again what the other found
+_FARTHEST = 40.0  # in z: beyond it the normal tail is zero as a float
+_STEPS = 200
+_HALVINGS = 40
 
 
 def mean_interval(
@@ -51,7 +58,7 @@ def mean_interval(
 
     What is appended is ``low`` for the lower bound and ``high`` for the upper; on a side without an end (None), or with
     values beyond it, the observed extreme. A list for ``high`` is the most that each query can have; of these one is
-    taken by chance. More than 10,000 distinct values are binned first: see ``counts.thinned``.
+    taken by chance. More than 10,000 distinct values are binned first: see ``thinned``.
 
     Returns:
         Lower and upper bound, around the mean and within the range of the data and what was appended. None for fewer
@@ -174,3 +181,195 @@ def _reach(counts: Counts, widest: End) -> Appended:
     if not math.isfinite(2 * reach[0]):
         raise ValueError(f"a change of {reach[0]!r} is not finite")
     return one_of(reach)
+
+
+def counts_of(values: Iterable[float]) -> Counts:
+    """The distinct values, ascending, and how many of each.
+
+    Raises:
+        ValueError: a value is not finite.
+    """
+    counts = Counter(values)
+    if not all(map(math.isfinite, counts)):
+        raise ValueError("an interval needs finite values")
+    return sorted(counts.items())
+
+
+def size_of(counts: Counts) -> int:
+    """How many values they are."""
+    return sum(size for _, size in counts)
+
+
+def mean_of(counts: Counts) -> float:
+    """The mean, measured from the smallest value so that equal values have exactly that mean."""
+    least = counts[0][0]
+    total = size_of(counts)
+    return least + math.fsum((x - least) * (size / total) for x, size in counts)
+
+
+def farthest_of(counts: Counts) -> float:
+    """The largest absolute value; 0 for none."""
+    return max((abs(x) for x, _ in counts), default=0.0)
+
+
+def mirrored(counts: Sequence[tuple[float, Size]]) -> list[tuple[float, Size]]:
+    """The counts of the negated values."""
+    return [(-x, size) for x, size in reversed(counts)]
+
+
+def thinned(counts: Counts) -> Counts:
+    """Fewer than 10,000 distinct values for any 70 million; a bound moves by less than 0.001 SD of the mean.
+
+    Values whose asinh((x - mean) / SD) falls into the same bin of width 1/512 become their mean: a bin is about
+    hypot(SD, x - mean) / 512 wide, however far out an outlier lies. So the mean stays, and the SD shrinks by less than
+    1e-6 of itself.
+    """
+    if len(counts) <= _MAX_DISTINCT:
+        return counts
+    mean = mean_of(counts)
+    spread = counts[-1][0] - counts[0][0]
+    deviation = spread * math.sqrt(mean_of([(((x - mean) / spread) ** 2, size) for x, size in counts]))
+    bins = groupby(counts, lambda count: math.floor(math.asinh((count[0] - mean) / deviation) * _BINS_PER_UNIT))
+    return [(mean_of(members), size_of(members)) for members in (list(members) for _, members in bins)]
+
+
+def upper_bound(counts: Counts, appended: Appended, z: float) -> float:
+    """The quantile at z of the mean of the values with one ``appended``."""
+    least, greatest = counts[0][0], max(appended[-1][0], counts[-1][0])
+    width = greatest - least
+    return greatest + width * _Tilting(counts, appended, greatest).mean_at(z) if width else greatest
+
+
+def upper_level(counts: Counts, appended: Appended, value: float) -> float:
+    """The one-sided level at which ``upper_bound`` touches ``value``: it lies below ``value`` at every level above."""
+    least, greatest = counts[0][0], max(appended[-1][0], counts[-1][0])
+    width = greatest - least
+    if not width:
+        return 0.0 if greatest < value else 1.0
+    z = _Tilting(counts, appended, greatest).z_at((value - greatest) / width)
+    return math.erfc(z / math.sqrt(2)) / 2
+
+
+def one_of(ends: Iterable[float]) -> Appended:
+    """One observation that is each of these with the same chance."""
+    counts = counts_of(ends)
+    return [(x, size / size_of(counts)) for x, size in counts]
+
+
+class _Point(NamedTuple):
+    """One point of the way from the sample to its largest value."""
+
+    t: float
+    mean: float  # of the tilted distribution: m + K'(t)
+    r: float
+    slope: float  # of r*
+
+
+class _Tilting:
+    """r* for t > 0 and for values given by their gaps to the largest: from -1 to 0, which is among them.
+
+    t K' - K and K'' do not depend on the origin; from this one exp cannot overflow, and K'' keeps its digits as it
+    vanishes on the way to the largest value. The formulas are those of the module.
+    """
+
+    def __init__(self, counts: Counts, appended: Appended, greatest: float) -> None:
+        width = greatest - counts[0][0]
+        together = [*counts, *appended]
+        self._sizes = [size for _, size in together]
+        gaps = [(x - greatest) / width for x, _ in together]
+        squares = list(map(mul, gaps, gaps))
+        self._powers = (gaps, squares, list(map(mul, squares, gaps)))
+        self._n = sum(self._sizes)
+        _, self.mean, self._variance, third = self._cumulants(0.0)
+        self._rate = math.sqrt(self._n * self._variance)  # the slope of r* at 0, to the first order
+        self._limit = third / self._variance / self._rate / 6  # r* at 0: a sixth of the skewness of the mean
+
+    def mean_at(self, z: float) -> float:
+        """The mean where r* first rises through z; 0, the largest value, if it never does.
+
+        r* climbs from its limit at 0 and falls for good once t leaves nothing but the largest value. In between it can
+        fall and climb again, where a few far values split the mean's distribution into lumps. So t grows by Newton's
+        steps, at most doubling, and where a fall follows a rise, bisection searches the summit between them.
+        """
+        if z <= self._limit:
+            return self.mean
+        low = _Point(0.0, self.mean, self._limit, self._rate)
+        high: _Point | None = None
+        t = (z - self._limit) / self._rate
+        for _ in range(_STEPS):
+            point = self._at(t)
+            if point.slope > 0 and abs(point.r - z) <= _CLOSE:
+                return point.mean
+            newton = t + (z - point.r) / point.slope if point.slope > 0 else math.inf
+            if point.r >= z or low.slope > 0 >= point.slope:
+                high = point
+            elif point.slope > -math.inf:
+                low = point
+            else:
+                break
+            if high and high.r < z and high.t - low.t <= _SUMMIT * high.t:
+                low, high = high, None  # this summit stays below z: look behind it
+            rest = 2 * low.t if high is None else (low.t + high.t) / 2
+            farthest = rest if high is None else high.t
+            t = newton if low.t < newton < farthest else rest
+        return high.mean if high else 0.0
+
+    def z_at(self, mean: float) -> float:
+        """The z up to which ``mean_at(z)`` stays below ``mean``: its inverse, to about 1e-6.
+
+        That is r* where the tilted mean is ``mean``, unless r* was higher before. Then, and at the largest value,
+        which no tilting reaches, z is found by bisection.
+        """
+        if mean <= self.mean:
+            return -math.inf
+        if mean > 0:
+            return math.inf
+        z = self._r_at(mean)
+        if z is not None and self.mean_at(z - _SAME) < mean <= self.mean_at(z + _SAME):
+            return z
+        below, above = self._limit, max(self._limit, _FARTHEST)
+        for _ in range(_HALVINGS):
+            middle = (below + above) / 2
+            below, above = (middle, above) if self.mean_at(middle) < mean else (below, middle)
+        return above
+
+    def _r_at(self, mean: float) -> float | None:
+        """r* at the t whose tilted mean is ``mean``, by Newton's steps between the ends that they leave."""
+        low, high = 0.0, math.inf
+        t = (mean - self.mean) / self._variance
+        for _ in range(_STEPS):
+            _, tilted, variance, _ = self._cumulants(t)
+            if variance <= 0:
+                return None
+            low, high = (t, high) if tilted < mean else (low, t)
+            step = (mean - tilted) / variance
+            if abs(step) <= _CLOSE * t:
+                return self._at(t).r
+            farthest = 2 * t if high == math.inf else high
+            if low < t + step < farthest:
+                t += step
+            else:
+                t = farthest if high == math.inf else (low + high) / 2
+        return None
+
+    def _at(self, t: float) -> _Point:
+        cumulant, mean, variance, third = self._cumulants(t)
+        if variance <= 0:  # every value but the largest has vanished, and the density with it
+            return _Point(t, mean, -math.inf, -math.inf)
+        w = math.sqrt(max(2 * self._n * (t * mean - cumulant), 0.0))
+        if w < _NEAR_ZERO:
+            return _Point(t, mean, w + self._limit, self._rate)
+        slope = self._n * t * variance / w
+        log_ratio = math.log(t * math.sqrt(self._n * variance) / w)
+        bend = 1 / t + third / variance / 2 - slope / w - log_ratio * slope / w
+        return _Point(t, mean, w + log_ratio / w, slope + bend / w)
+
+    def _cumulants(self, t: float) -> tuple[float, float, float, float]:
+        """K and its first three derivatives at t: for the tilted distribution the mean, variance and third cumulant."""
+        gaps, squares, cubes = self._powers
+        masses = [size * math.exp(t * gap) for size, gap in zip(self._sizes, gaps, strict=True)]
+        total = math.fsum(masses)
+        mean = math.fsum(map(mul, masses, gaps)) / total
+        square = math.fsum(map(mul, masses, squares)) / total
+        cube = math.fsum(map(mul, masses, cubes)) / total
+        return math.log(total / self._n), mean, square - mean**2, cube - 3 * mean * square + 2 * mean**3
