@@ -1,11 +1,15 @@
-"""What stands for maps by query in large runs behaves as the dict that it replaces, which is the oracle."""
+"""What stands for maps by query, and for gains by id, behaves as the dict that it replaces, which is the oracle."""
+
+import pickle
+import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.model.large_runs import NumberColumn, RankSummaries, Rows
+from rankgate.model.large_runs import FewGains, NumberColumn, RankSummaries, Rows, compact
 from rankgate.model.scores import RankSummary, StageTimes
+from rankgate.model.values import Sample
 
 QUERIES = tuple(f"q{number}" for number in range(300))
 
@@ -69,3 +73,40 @@ def test_times_as_they_come(pairs: list[tuple[int, float]]) -> None:
     for row, time in pairs:
         times.add(row, time)
     assert times.by_row == dict(pairs)
+
+
+GAINS = st.dictionaries(st.text(), st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 3.0]) | st.floats(-9, 9), max_size=8)
+
+
+@given(GAINS, st.text())
+def test_gains_as_a_dict(gains: dict[str, float], other: str) -> None:
+    held = compact(gains)
+    assert [*held] == [*gains]
+    assert [*held.items()] == [*gains.items()]
+    assert [*held.values()] == [*gains.values()]
+    assert len(held) == len(gains)
+    assert {**held, other: 5.0} == {**gains, other: 5.0}
+    for doc in [*gains, other]:
+        assert (doc in held) is (doc in gains)
+        assert held.get(doc) == gains.get(doc)
+    assert pickle.loads(pickle.dumps(held)) == gains  # noqa: S301 -- written here
+
+
+@given(GAINS, GAINS)
+def test_gains_are_equal_where_dicts_are(one: dict[str, float], other: dict[str, float]) -> None:
+    assert (compact(one) == compact(other)) is (one == other)
+    assert (compact(one) == other) is (one == other)
+    assert (Sample(query_id="q", gains=one) == Sample(query_id="q", gains=compact(other))) is (one == other)
+    assert [Sample(query_id="q", gains=compact(one)).judgments()] == [Sample(query_id="q", gains=one).judgments()]
+
+
+def test_few_gains_take_half_of_the_memory() -> None:
+    gains = {"doc-1": 1.0}
+    one, other = compact(gains), compact({"doc-2": 1.0})
+    assert isinstance(one, FewGains)
+    assert isinstance(other, FewGains)
+    assert one._gains is other._gains
+    held = sys.getsizeof(one) + sys.getsizeof(one._docs)
+    assert held < 0.5 * (sys.getsizeof(gains) + sys.getsizeof("doc-1"))
+    many = {f"doc-{number}": 1.0 for number in range(6)}
+    assert compact(many) is many

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any
 
@@ -80,10 +80,14 @@ def encode_report(report: Report) -> str:
 
 def with_texts(report: Report) -> Report:
     """The report with a sentence beside each reason, for those who read JSON; nothing of ours reads it."""
+    return _reworded(report, sentences)
+
+
+def _reworded(report: Report, texts_of: Callable[[GateResult], Sequence[str]]) -> Report:
     gates: list[GateResult] = []
     for gate in report.gates:
-        texts = sentences(gate)
-        reasons = [replace(reason, text=text) for reason, text in zip(gate.decision.reasons, texts, strict=True)]
+        pairs = zip(gate.decision.reasons, texts_of(gate), strict=True)
+        reasons = [replace(reason, text=text) for reason, text in pairs]
         gates.append(replace(gate, decision=replace(gate.decision, reasons=reasons)))
     return replace(report, gates=gates)
 
@@ -105,11 +109,7 @@ def decode_report(data: bytes, name: str) -> Report:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise bad_input(f"not a rankgate report: {error}", file=name) from error
     report = report_of({key: getattr(file, key) for key in KEYS})
-    gates: list[GateResult] = []
-    for gate in report.gates:  # the sentences were written for others
-        reasons = [replace(each, text="") for each in gate.decision.reasons]
-        gates.append(replace(gate, decision=replace(gate.decision, reasons=reasons)))
-    return replace(report, gates=gates)
+    return _reworded(report, lambda gate: [""] * len(gate.decision.reasons))  # the sentences were written for others
 
 
 def file_keys(report: Report) -> dict[str, Any]:

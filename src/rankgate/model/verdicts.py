@@ -19,8 +19,6 @@ from rankgate.model.answers import (
 )
 from rankgate.statistics.calibration import Powered
 
-CALIBRATION_VERSION = 1
-
 
 class Unjudged(msgspec.Struct, frozen=True, omit_defaults=True):
     """Stands where a verdict is missing; what the numbers mean depends on the kind."""
@@ -132,6 +130,9 @@ def same_served(one: str | None, other: str | None, *, fingerprints: bool) -> bo
 
 def _models(names: str) -> set[str]:
     return {name.partition("\t")[0] for name in names.splitlines()}  # without the fingerprints
+
+
+CALIBRATION_VERSION = 1
 
 
 class MetricCalibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -190,7 +190,7 @@ def _advice(explained: QueryExplained, lexical: Lexical) -> Iterator[str]:
 
 def _suggestion(kind: Suggestion, documents: Sequence[LexicalExpected], explained: QueryExplained) -> str:
     ranks = {document.id: document.after for document in explained.question.expected}
-    names = _names([safe(each.id, 60) for each in documents])
+    names = _names([safe(each.id, LONGEST_ID) for each in documents])
     by_bm25 = _at([each.rank for each in documents])
     by_run = _at([ranks[each.id] for each in documents])
     it, they, has = ("it", "it is", "is") if len(documents) == 1 else ("them", "they are", "are")
@@ -285,16 +285,18 @@ def _miss(number: int, miss: Miss, misses: Misses, unit: Unit | None, width: int
         lines += paragraph(safe(miss.question, 300), width, indent=3, hanging=0)
     documents = miss.expected[:MAX_DOCUMENTS]
     suggestions = {each.id: f"; {SHORT[each.suggests]}" for each in miss.lexical.expected} if miss.lexical else {}
-    for name, document in zip(padded_all([safe(each.id, 60) for each in documents]), documents, strict=True):
+    for name, document in zip(padded_all([safe(each.id, LONGEST_ID) for each in documents]), documents, strict=True):
         text = f"expected  {name}  {whereabouts(document, compared=misses.compared)}{suggestions.get(document.id, '')}"
         lines += paragraph(text, width, indent=5, hanging=10)
     if len(miss.expected) > len(documents):
         lines.append(f"               and {len(miss.expected) - len(documents)} more")
     if miss.instead:
-        instead = f"instead   {', '.join(safe(each, 60) for each in miss.instead)}"
+        instead = f"instead   {', '.join(safe(each, LONGEST_ID) for each in miss.instead)}"
         lines += paragraph(instead, width, indent=5, hanging=10)
     for name, items in _first_results(miss, compared=misses.compared):
-        listed = ", ".join(f"{mark(item, graded=False)}{safe(item.id, 60)}" for item in items or ()) or "no results"
+        listed = (
+            ", ".join(f"{mark(item, graded=False)}{safe(item.id, LONGEST_ID)}" for item in items or ()) or "no results"
+        )
         lines += [] if items is None else paragraph(f"{name:<10}{listed}", width, indent=5, hanging=10)
     return lines
 

@@ -20,7 +20,8 @@ from rankgate.model.values import ReasonKind, Verdict
 from rankgate.model.wording import VERDICT_WORDS
 from rankgate.renderers.base_changes import changes
 from rankgate.renderers.escape import listed, one_line, quoted
-from rankgate.renderers.phrases import beyond_limits, gate_change
+from rankgate.renderers.phrases import gate_change
+from rankgate.renderers.view.numbers import rank
 
 MAX_SEGMENTS = 3
 MAX_PER_LEVEL = 10  # GitHub shows no more a step
@@ -45,7 +46,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 def findings_of(report: Report) -> list[Finding]:
     """The gates that fail or warn, each with its segments, the report's own warnings and its problems."""
     gates: dict[str, list[GateResult]] = {}
-    for gate in sorted(report.gates, key=_severity):
+    for gate in sorted(report.gates, key=lambda gate: (*rank(gate)[:2], not gate.is_main)):
         if gate.verdict in (Verdict.FAIL, Verdict.WARN):
             gates.setdefault(gate.name, []).append(gate)
     findings = [
@@ -67,11 +68,6 @@ def findings_of(report: Report) -> list[Finding]:
             findings.append(Finding(level="warning", message=change.text, file=file, line=change.line, of_gate=of_gate))
     findings += [Finding(level="error", message=str(each), file=each.file, line=each.line) for each in report.problems]
     return sorted(findings, key=lambda finding: finding.level != "error")
-
-
-def _severity(gate: GateResult) -> tuple[bool, float, bool]:
-    """What fails first, then what lies furthest beyond its limits, then what holds for all questions."""
-    return gate.verdict is not Verdict.FAIL, -beyond_limits(gate), gate.segment is not None
 
 
 def _message(rows: Sequence[GateResult]) -> str:

@@ -152,11 +152,6 @@ def shown_gates(report: Report) -> list[GateResult]:
     return [gate for gate in report.gates if gate.is_main or gate.is_unproven or gate.verdict is not Verdict.PASS]
 
 
-def beyond_limits(gate: GateResult) -> float:
-    """How far it lies beyond its limits, by what it allows; 0 where it breaks none."""
-    return (gate.decision.violation or 0.0) / (gate.limits.regression_max or 1.0)
-
-
 def values_line(report: Report, most: int = 4) -> str:
     """`recall@5 91.9% (±0.0 pp), mrr 0.841 (+0.012)`: the gates over all questions, each metric once."""
     gates: dict[str, GateResult] = {}

@@ -111,10 +111,11 @@ def all_rows(report: Report, most: int) -> Rows:
 
 
 def rank(gate: GateResult) -> tuple[int, float, float]:
-    """By verdict, then by how far it lies beyond its limits, then by what it lost of them; the least is the worst."""
+    """By verdict, then by how far it lies beyond what it allows, then by what it lost of that; the worst first."""
     order = (Verdict.FAIL, Verdict.NOT_JUDGED, Verdict.WARN, Verdict.PASS)
-    lost = gate.direction.sign * (gate.change.delta or 0.0) / (gate.limits.regression_max or 1.0)
-    return order.index(gate.verdict), -phrases.beyond_limits(gate), lost
+    allowed = gate.limits.regression_max or 1.0
+    beyond = (gate.decision.violation or 0.0) / allowed
+    return order.index(gate.verdict), -beyond, gate.direction.sign * (gate.change.delta or 0.0) / allowed
 
 
 def more(gates: Sequence[GateResult]) -> str:
