@@ -14,8 +14,8 @@ from rankgate.errors import bad_input
 from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.identity import judges_of, known_judge
 from rankgate.judge.judging import judge_answers, settle
-from rankgate.judge.model import Answer, Judge, Keeper, Known, Record, Slot
-from rankgate.judge.plan import Plan, collect_repeats, plan_for, served_by
+from rankgate.judge.model import Answer, Judge, Keeper, Record, Slot
+from rankgate.judge.plan import Collected, Plan, collect_repeats, plan_for, served_by
 from rankgate.judge.runs import answer_of
 from rankgate.judge.store import Store, counts_after
 from rankgate.model.answers import UnjudgedKind, VerdictKind
@@ -162,19 +162,7 @@ def do_job(
         work.ask_moved()
     except KeyboardInterrupt:
         work.stopped = Unjudged(UnjudgedKind.INTERRUPTED)
-    records: dict[Slot, Record] = {}
-    unjudged = {name: _unjudged(job, run, work.judge, work.known, records) for name, run in job.runs.items()}
-    store.put(*records.values())
-    return Outcome(
-        judge=work.judge,
-        spent=work.spent(),
-        failed=work.failed,
-        stopped=work.stopped,
-        at=work.at,
-        unjudged=unjudged,
-        records=records,
-        again=work.again,
-    )
+    return work.outcome()
 
 
 class _Work:
@@ -190,12 +178,12 @@ class _Work:
         workers: int,
         watch: Callable[[Spent], None],
     ) -> None:
-        self.judge = planned.judge
-        self.known = _Verdicts(store, job)
-        self.failed = Counter[UnjudgedKind]()
+        self._judge = planned.judge
+        self._known = _Verdicts(store, job)
+        self._failed = Counter[UnjudgedKind]()
         self.stopped: Unjudged | None = None
-        self.at = RUN
-        self.again = 0
+        self._at = RUN
+        self._again = 0
         self._job = job
         self._store = store
         self._endpoint = endpoint
@@ -218,8 +206,8 @@ class _Work:
         if isinstance(outcome, Unjudged):
             self.stopped = outcome
             self._plans = {}
-        elif outcome.id != self.judge.id:
-            self.judge = outcome
+        elif outcome.id != self._judge.id:
+            self._judge = outcome
             self._plans = _plans(self._job, outcome, self._store)
 
     def ask_runs(self) -> None:
@@ -230,7 +218,7 @@ class _Work:
         known = _Verdicts(self._store, self._job, again=self._job.again)
         done = set[Answer]()
         for name in self._plans:
-            self.at = name
+            self._at = name
             answers = [answer for answer in self._job.runs[name].answers if answer not in done]
             done.update(answers)
             self._ask(answers, known, self._of_run if name == RUN else of_baseline)
@@ -239,13 +227,13 @@ class _Work:
 
     def ask_moved(self) -> None:
         """Ask again what the baseline's answers rest on where another model is served now."""
-        moved = _Moved(self.known, moved_slots(self._job, self.judge, self.known))
+        moved = _Moved(self._known, self._moved_slots())
         if not moved.slots or self.stopped:
             return
-        self.at = "baseline"
-        self.again = len(moved.slots)
-        self._planned_calls += self.again
-        self._ask(self._job.runs["baseline"].answers, moved, self._spending_on_baseline(self.again))
+        self._at = "baseline"
+        self._again = len(moved.slots)
+        self._planned_calls += self._again
+        self._ask(self._job.runs["baseline"].answers, moved, self._spending_on_baseline(self._again))
 
     def _spending_on_baseline(self, planned: int) -> Spending:
         """The budget that the block has for the baseline; without one, for the planned calls and some to spare."""
@@ -258,7 +246,7 @@ class _Work:
     def _ask(self, answers: Sequence[Answer], store: Keeper, spending: Spending) -> None:
         ending = judge_answers(
             answers,
-            self.judge,
+            self._judge,
             self._job.wants,
             endpoint=self._endpoint,
             store=store,
@@ -267,41 +255,79 @@ class _Work:
             workers=self._workers,
             watch=lambda: self._watch(self.spent()),
         )
-        self.failed.update({kind: count for kind, count in ending.unjudged.items() if not kind.lasts})
+        self._failed.update({kind: count for kind, count in ending.unjudged.items() if not kind.lasts})
         self.stopped = ending.stopped
 
+    def _moved_slots(self) -> frozenset[Slot]:
+        """What the baseline's answers rest on where another served model gave it than gave the run's own verdicts.
 
-def moved_slots(job: Job, judge: Judge, known: Known) -> frozenset[Slot]:
-    """What the baseline's answers rest on where another served model gave it than gave the run's own verdicts.
+        Of each question whose answer changed; what both answers rest on is of one model anyway.
+        """
+        if self._job.baseline is None:
+            return frozenset()
+        baseline_answers = {answer.query_id: answer for answer in self._job.baseline.answers}
+        slots: dict[str, frozenset[Slot]] = {}
+        served_run: dict[str, str | None] = {}
+        served_baseline: dict[str, str | None] = {}
+        for answer in self._job.run.answers:
+            query = answer.query_id
+            old = baseline_answers.get(query)
+            if old is None or old == answer:
+                continue
+            of_run = self._records_of(answer)
+            of_baseline = self._records_of(old)
+            slots[query] = frozenset(of_baseline.keys() - of_run.keys())
+            served_run[query] = served_by(record for slot, record in of_run.items() if slot not in of_baseline)
+            served_baseline[query] = served_by(of_baseline[slot] for slot in slots[query])
+        fingerprints = fingerprints_count(served_run, served_baseline)
+        moved = [
+            query
+            for query, name in served_run.items()
+            if name
+            and served_baseline[query]
+            and not same_served(name, served_baseline[query], fingerprints=fingerprints)
+        ]
+        return frozenset[Slot]().union(*(slots[query] for query in moved))
 
-    Of each question whose answer changed; what both answers rest on is of one model anyway.
-    """
-    if job.baseline is None:
-        return frozenset()
-    baseline_answers = {answer.query_id: answer for answer in job.baseline.answers}
-    slots: dict[str, frozenset[Slot]] = {}
-    names: tuple[dict[str, str | None], dict[str, str | None]] = ({}, {})
-    for answer in job.run.answers:
-        old = baseline_answers.get(answer.query_id)
-        if old is None or old == answer:
-            continue
-        of_run = _records_of(answer, judge, job, known)
-        of_baseline = _records_of(old, judge, job, known)
-        slots[answer.query_id] = frozenset(of_baseline.keys() - of_run.keys())
-        names[0][answer.query_id] = served_by(record for slot, record in of_run.items() if slot not in of_baseline)
-        names[1][answer.query_id] = served_by(of_baseline[slot] for slot in slots[answer.query_id])
-    fingerprints = fingerprints_count(*names)
-    moved = [
-        query
-        for query, name in names[0].items()
-        if name and names[1][query] and not same_served(name, names[1][query], fingerprints=fingerprints)
-    ]
-    return frozenset[Slot]().union(*(slots[query] for query in moved))
+    def _records_of(self, answer: Answer) -> dict[Slot, Record]:
+        return {record.slot: record for each in self._repeats_of(answer) for record in each.records}
 
+    def _repeats_of(self, answer: Answer) -> list[Collected]:
+        return collect_repeats(answer, self._judge, self._job.wants, self._known, self._job.block.repeats)
 
-def _records_of(answer: Answer, judge: Judge, job: Job, known: Known) -> dict[Slot, Record]:
-    collected = collect_repeats(answer, judge, job.wants, known, job.block.repeats)
-    return {record.slot: record for each in collected for record in each.records}
+    def outcome(self) -> Outcome:
+        """What came of it; what the job needs of other files is put into the store."""
+        records: dict[Slot, Record] = {}
+        unjudged = {name: self._unjudged(run, records) for name, run in self._job.runs.items()}
+        self._store.put(*records.values())
+        return Outcome(
+            judge=self._judge,
+            spent=self.spent(),
+            failed=self._failed,
+            stopped=self.stopped,
+            at=self._at,
+            unjudged=unjudged,
+            records=records,
+            again=self._again,
+        )
+
+    def _unjudged(self, run: Answers, records: dict[Slot, Record]) -> Counter[UnjudgedKind]:
+        """How many answers lack a verdict, by reason: one that lasts, where there is one.
+
+        To `records` are added those that the verdicts rest on, but for what a stored run keeps already.
+        """
+        counts: Counter[UnjudgedKind] = Counter()
+        for answer in run.answers:
+            missing: list[UnjudgedKind] = []
+            for repeat in self._repeats_of(answer):
+                records.update({each.slot: each for each in repeat.records if each != self._job.kept.get(each.slot)})
+                for kind in VerdictKind:
+                    verdicts = getattr(repeat.verdicts, kind.value) if kind in self._job.wants else None
+                    if isinstance(verdicts, Unjudged):
+                        missing.append(verdicts.kind)
+            missing.sort(key=lambda kind: not kind.lasts)
+            counts.update(missing[:1])
+        return counts
 
 
 def _plans(job: Job, judge: Judge, store: Store) -> dict[str, Plan]:
@@ -311,26 +337,6 @@ def _plans(job: Job, judge: Judge, store: Store) -> dict[str, Plan]:
         paid = [call for plan in plans.values() for call in plan.calls]
         plans[name] = plan_for(run.answers, judge, job.wants, known, repeats=job.block.repeats, planned=paid)
     return plans
-
-
-def _unjudged(job: Job, run: Answers, judge: Judge, known: Known, records: dict[Slot, Record]) -> Counter[UnjudgedKind]:
-    """How many answers lack a verdict, by reason: one that lasts, where there is one.
-
-    To `records` are added those that the verdicts rest on, but for what a stored run keeps already.
-    """
-    counts: Counter[UnjudgedKind] = Counter()
-    for answer in run.answers:
-        collected = collect_repeats(answer, judge, job.wants, known, job.block.repeats)
-        missing: list[UnjudgedKind] = []
-        for repeat in collected:
-            records.update({each.slot: each for each in repeat.records if each != job.kept.get(each.slot)})
-            for kind in VerdictKind:
-                verdicts = getattr(repeat.verdicts, kind.value) if kind in job.wants else None
-                if isinstance(verdicts, Unjudged):
-                    missing.append(verdicts.kind)
-        missing.sort(key=lambda kind: not kind.lasts)
-        counts.update(missing[:1])
-    return counts
 
 
 class _Verdicts(msgspec.Struct, frozen=True):
