@@ -25,8 +25,10 @@ from tests.base_ref.story import (
     gate_in,
     gold,
     ignored,
+    judged,
     link,
     lists,
+    on_main,
     remove,
     run,
     told,
@@ -34,6 +36,7 @@ from tests.base_ref.story import (
     write,
 )
 from tests.base_ref.story import repository as repository  # noqa: PLC0414 -- the fixture
+from tests.repositories import commit
 
 GOLDEN = Path(__file__).with_name("legitimate.md")
 
@@ -180,6 +183,24 @@ def test_a_legitimate_change(
         texts = (f"## {each}\n\n{screens[each]}\n" for each in LEGITIMATE if each in screens)
         GOLDEN.write_text("# First screens of the comments on legitimate changes\n\n" + "\n".join(texts))
     assert golden().get(name) == screen
+
+
+@pytest.mark.full
+def test_the_next_commands_name_the_gold_set_that_the_call_named(repository: Path) -> None:
+    """Each commit has its own copy of it, by which the call is not recognised."""
+
+    def another() -> None:
+        edit("threshold: 0.85, ", "")()
+        write("other.yaml", gold(*QUERIES))()
+
+    on_main(another)
+    run(lost=HARD)()
+    write("notes.md", "Smaller.\n")()
+    commit()
+    report = judged("--gold", "other.yaml")
+    assert report.verdict is FAIL
+    assert report.conclusion.next == ["rankgate", "explain", "q4", "--run", "run.jsonl", "--gold", "other.yaml"]
+    assert report.conclusion.accept[-4:] == ["--reason", "WHY", "--gold", "other.yaml"]
 
 
 def first_screen(comment: str) -> str:

@@ -247,7 +247,7 @@ def _standing_alone(own: Criteria, shared: Criteria, inputs: Inputs, gold: Gold)
 
 def _without_files(inputs: Inputs) -> Inputs:
     """What a check is called with, but for the files: each case has its own."""
-    return replace(inputs, gold=None, run=None, baseline=None)
+    return replace(inputs, gold=None, run=None, baseline=None, pull=replace(inputs.pull, gold=inputs.gold))
 
 
 def _verdicts_of(inputs: Inputs, shared: Criteria) -> str | None:

@@ -54,13 +54,14 @@ class PullInputs(msgspec.Struct, frozen=True, kw_only=True):
 
     `branch` is the base branch where `Inputs.base` does not name it, as in Actions, where that is a sha; `tip` is the
     commit that it is at now. `labels` stand on the pull request; they count only with a base. `awaits` is what has to
-    come before the judge is asked about answers that lack its word.
+    come before the judge is asked about answers that lack its word, `gold` the gold set that the caller names.
     """
 
     branch: str | None = None
     tip: str | None = None
     labels: tuple[SetLabel, ...] = ()
     awaits: Awaited | None = None
+    gold: InputFile | None = None
 
 
 class DetailInputs(msgspec.Struct, frozen=True, kw_only=True):

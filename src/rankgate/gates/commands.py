@@ -13,7 +13,7 @@ from rankgate.model.report import Call, Report
 from rankgate.model.values import Gold, ReasonKind, Verdict
 from rankgate.readers.base import Run
 from rankgate.readers.formats import NAMES
-from rankgate.readers.source import STDIN
+from rankgate.readers.source import STDIN, shown_path
 
 if TYPE_CHECKING:
     from rankgate.criteria import Criteria
@@ -27,18 +27,17 @@ def call_of(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline: 
     written = criteria.inputs
     files = [("gold", inputs.gold, written.gold, gold.name), ("run", inputs.run, written.run, run.name)]
     files += [("baseline", inputs.baseline, written.baseline, baseline.name)] if baseline else []
-    options: dict[str, str] = {}
+    of_pull = inputs.pull.gold
+    options = {"gold": as_typed(of_pull, shown_path(of_pull.path))} if of_pull else {}
     for option, named, known, name in files:
         if named and named.is_file and not (named.is_table or (known and known.path == named.path)):
             options[option] = as_typed(named, name)
     store = inputs.baseline is not None or criteria.inputs.baseline is not None
     judging = ["--base", inputs.base] if inputs.base else []
-    if inputs.untrusted_run:
-        judging.append("--untrusted-run")
+    judging += ["--untrusted-run"] if inputs.untrusted_run else []
     if inputs.verdicts or inputs.untrusted_run or (inputs.run and inputs.run.path == STDIN):
         judging += ["--store", inputs.verdicts or "verdicts.jsonl"]
-    retriever = criteria.retriever is not None
-    return Call(options=options, judging=tuple(judging), retriever=retriever, store=store)
+    return Call(options=options, judging=tuple(judging), retriever=criteria.retriever is not None, store=store)
 
 
 def as_typed(file: InputFile | None, name: str) -> str:
