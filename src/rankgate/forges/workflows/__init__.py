@@ -1,6 +1,6 @@
 """The two workflows that `rankgate init --github` writes, and what is left to do on GitHub: text for the terminal.
 
-The texts of the workflows are templates.
+All of these texts are templates.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 
 import jinja2
@@ -103,45 +104,23 @@ def _rendered(path: str, job: Job) -> str:
         autoescape=False,  # noqa: S701 -- YAML, and `scalar` quotes what is not ours
     )
     environment.filters["scalar"] = scalar
+    environment.tests["pinned"] = pinned
     template = Path(__file__).with_name(f"{Path(path).name}.j2")
-    return environment.from_string(template.read_text(encoding="utf-8")).render(job=job, install=INSTALL)
+    values = {
+        "job": job,
+        "install": INSTALL,
+        "check": CHECK,
+        "key": JUDGE_KEY,
+        "labels": list(map(shlex.quote, (ACCEPT_RANKINGS, ACCEPT_CHANGE))),
+    }
+    return environment.from_string(template.read_text(encoding="utf-8")).render(values)
 
 
 def to_do_on_github(job: Job) -> str:
-    """The steps in order, with the commands to copy."""
-    steps = [_INSTALL] if job.records else []
-    steps += [] if pinned(job.action) else [_pin(job)]
-    steps += [_REQUIRE, *([_JUDGE] if job.judged else []), _LABELS]
-    numbered = "".join(f"  {number}. {step}" for number, step in enumerate(steps, 1))
-    return f"on GitHub ({PAGE}):\n{numbered}"
-
-
-def _pin(job: Job) -> str:
-    repository, _, reference = job.action.partition("@")
-    tag = f"refs/tags/{reference}"  # of an annotated one its commit is the last
-    commits = f"git ls-remote https://github.com/{repository} {tag} {shlex.quote(tag + '^{}')}"
-    pins = f"s|{repository}@{reference}$|{repository}@${{hash:?no such tag}} # {reference}|"
-    files = ".github/workflows/rankgate*.yml"
-    return f"""\
-Pin the action by the hash of its commit, since a tag can be moved (bash, in the repository's root):
-       hash=$({commits} | tail -n 1 | cut -f 1) && sed -i.tag "{pins}" {files} && rm {files}.tag
-"""
-
-
-_INSTALL = f"""\
-Write what installs your project into rankgate.yml, where it says ADD HERE{
-    "" if "://" in INSTALL else f"; commit what the workflow installs: {INSTALL}"
-}.
-"""
-
-_REQUIRE = f"""\
-Require the check `{CHECK}`, not the job `retrieval gate`, in a ruleset; an App of your own keeps it from being forged.
-"""
-
-_JUDGE = f"""\
-Store the judge's key (a fork's answers are judged after the label only): gh secret set {JUDGE_KEY}
-"""
-
-_LABELS = f"""\
-Create its labels: gh label create {shlex.quote(ACCEPT_RANKINGS)} && gh label create {shlex.quote(ACCEPT_CHANGE)}
-"""
+    """The steps in order, with the commands to copy; a line of its own that is indented belongs to the step above."""
+    numbers = count(1)
+    text = f"on GitHub ({PAGE}):\n"
+    for line in _rendered("to-do.txt", job).splitlines():
+        number = "" if line.startswith(" ") else f"  {next(numbers)}. "
+        text += f"{number}{line}\n"
+    return text
