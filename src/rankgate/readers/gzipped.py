@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import zlib
 
 from rankgate.errors import bad_input
 
@@ -26,7 +27,10 @@ class Unzipped(gzip.GzipFile):
         super().__init__(fileobj=packed, mode="rb")
 
     def read(self, size: int | None = -1) -> bytes:
-        """The next bytes; see `refuse_expansion`."""
-        data = super().read(size)
+        """The next bytes; a RankgateError where they are damaged, or as `refuse_expansion` says."""
+        try:
+            data = super().read(size)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise bad_input(f"damaged gzip data: {error}", file=self._called) from error
         refuse_expansion(self.tell(), self._packed.tell(), self._called)
         return data

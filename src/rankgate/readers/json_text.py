@@ -13,6 +13,11 @@ import msgspec
 from rankgate.errors import bad_input, shown
 from rankgate.readers.source import Source, utf8_message
 
+RAGAS_CSV = (
+    "lists as Python shows them, as Ragas' to_csv writes them, cannot be read back; write JSONL instead, with "
+    'to_jsonl(path) or to_pandas().to_json(path, orient="records", lines=True)'
+)
+
 
 class JsonError(ValueError):
     """What is wrong with a JSON text, in plain words; `line` counts from 1 within the text, None where unknown."""

@@ -18,7 +18,6 @@ from msgspec.structs import replace
 from rankgate.errors import Problem, bad_input, shown
 from rankgate.model.values import Sample
 from rankgate.readers.base import ProblemLog, finite_number, id_of
-from rankgate.readers.delimited import BEIR_COLUMNS, RAGAS_CSV, Table
 from rankgate.readers.field_map import DOC, RATERS, FieldMap, named
 from rankgate.readers.gold_columns import (
     GAIN,
@@ -30,7 +29,7 @@ from rankgate.readers.gold_columns import (
     usual_fields,
     with_segments,
 )
-from rankgate.readers.json_text import any_json, source_json
+from rankgate.readers.json_text import RAGAS_CSV, any_json, source_json
 from rankgate.readers.mapped import Records, is_number, json_records, looked_up
 from rankgate.readers.mapping import Finder, advice, look_up, named_in, system_columns, unpacked, usual_names
 from rankgate.readers.parquet import opened as opened_parquet
@@ -38,6 +37,7 @@ from rankgate.readers.recognition import LINE_KEYS, SAMPLE_KEYS, Beginning, Gold
 from rankgate.readers.rows import Tag
 from rankgate.readers.samples import check_gain
 from rankgate.readers.source import MAGIC, Source
+from rankgate.readers.tables import BEIR_COLUMNS, Table
 
 _YES_OR_NO = ("yes", "no", "y", "n", "true", "false")
 # What a tool's export lists its queries under, and a key within: OpenSearch, Elasticsearch's request and response, and

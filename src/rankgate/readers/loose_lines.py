@@ -11,9 +11,8 @@ import msgspec
 from rankgate.errors import Problem, shown
 from rankgate.model.values import Ranking, RunField
 from rankgate.readers.base import ProblemLog, line_json
-from rankgate.readers.delimited import RAGAS_CSV
 from rankgate.readers.field_map import SYSTEM, named
-from rankgate.readers.json_text import JsonError, explain, infinite_score, spoken, strict_json
+from rankgate.readers.json_text import RAGAS_CSV, JsonError, explain, infinite_score, spoken, strict_json
 from rankgate.readers.recognition import LISTS
 from rankgate.readers.rows import two_systems
 from rankgate.readers.run_shapes import ONE_LIST, LooseLine, loose_shape, to_ranking

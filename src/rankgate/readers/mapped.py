@@ -10,9 +10,8 @@ from typing import Any, NamedTuple, TypeVar
 from rankgate.errors import Problem, bad_input, shown
 from rankgate.model.values import Ranking, RunField
 from rankgate.readers.base import ProblemLog, finite_number, id_of, line_json, whole_number
-from rankgate.readers.delimited import RAGAS_CSV
 from rankgate.readers.field_map import FieldMap
-from rankgate.readers.json_text import explain, source_json
+from rankgate.readers.json_text import RAGAS_CSV, explain, source_json
 from rankgate.readers.loose_lines import rankings_of
 from rankgate.readers.mapping import (
     MISSING,

@@ -18,12 +18,12 @@ from rankgate.model.large_runs import compact
 from rankgate.model.values import MANY, Sample
 from rankgate.readers.base import ProblemLog, finite_number
 from rankgate.readers.corpus import read_corpus
-from rankgate.readers.delimited import BEIR_COLUMNS, columns_of
 from rankgate.readers.field_map import FieldMap
 from rankgate.readers.judgments import add_judgment, read_judgments, read_usual_gold
 from rankgate.readers.plain_samples import NO_ENTRIES
 from rankgate.readers.recognition import Beginning, GoldFormat, Likeness, Recognised
 from rankgate.readers.source import Source, shown_path, utf8_message
+from rankgate.readers.tables import BEIR_COLUMNS, columns_of
 
 _LAYOUT = "query iteration document gain"
 # A document's name where the iteration belongs, and a gain where the document does.

@@ -12,8 +12,7 @@ from typing import Any
 from rankgate.errors import Problem, bad_input, shown
 from rankgate.model.values import Ranking, RunField, Sample
 from rankgate.readers.base import ProblemLog, id_of
-from rankgate.readers.delimited import RAGAS_CSV, RAGAS_NAMES
-from rankgate.readers.json_text import source_json
+from rankgate.readers.json_text import RAGAS_CSV, source_json
 from rankgate.readers.loose_lines import rankings_of
 from rankgate.readers.mapped import json_records, objects_in
 from rankgate.readers.recognition import (
@@ -29,6 +28,7 @@ from rankgate.readers.recognition import (
 )
 from rankgate.readers.samples import add_sample
 from rankgate.readers.source import Source
+from rankgate.readers.tables import RAGAS_NAMES
 
 _OF_SAMPLES = {*RAGAS_REFERENCE, *RAGAS_RETRIEVED, RAGAS_QUESTION, "id", "query_id", "judge", "response", "reference"}
 _OF_SAMPLES |= {"rubrics", "multi_responses", "persona_name", "query_style", "query_length", "synthesizer_name"}

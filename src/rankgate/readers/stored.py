@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
 import io
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from rankgate.errors import bad_input
 from rankgate.model.values import Ranking, RunField
 from rankgate.readers.base import ProblemLog, Quick, Run
 from rankgate.readers.gzipped import Unzipped
@@ -22,22 +19,17 @@ _BLOCK = 1 << 20  # bytes of lines that are unpacked at a time
 
 def read_stored(data: bytes, needs: frozenset[RunField], name: str) -> Run:
     """A run that was stored as compressed lines."""
-    opened = partial(_stored_quickly, data, needs, name)
+    stream = io.BufferedReader(Unzipped(io.BytesIO(data), name))
     return Run(
-        name=name, format="baseline", rankings=_stored(data, needs, name), quick=Quick(opened=opened, by_line=True)
+        name=name,
+        format="baseline",
+        rankings=read_jsonl(Source(name, stream, b""), needs, ProblemLog(), stored=True),
+        quick=Quick(opened=partial(_quickly, data, needs, name), by_line=True),
     )
 
 
-def _stored(data: bytes, needs: frozenset[RunField], name: str) -> Iterator[Ranking]:
-    try:
-        stream = io.BufferedReader(Unzipped(io.BytesIO(data), name))
-        yield from read_jsonl(Source(name, stream, b""), needs, ProblemLog(), stored=True)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise bad_input(f"damaged gzip data: {error}", file=name) from error
-
-
 @contextmanager
-def _stored_quickly(
+def _quickly(
     data: bytes, needs: frozenset[RunField], name: str
 ) -> Iterator[tuple[Iterator[Ranking], Callable[[], float]]]:
     packed = io.BytesIO(data)

@@ -18,11 +18,11 @@ import msgspec
 from rankgate.errors import Problem, bad_input, shown
 from rankgate.model.values import Ranking, RunField
 from rankgate.readers.base import ProblemLog, deduplicated, finite_number, whole_number
-from rankgate.readers.delimited import columns_of
 from rankgate.readers.recognition import Beginning, Likeness, RunFormat
 from rankgate.readers.rows import two_systems
 from rankgate.readers.source import Source
 from rankgate.readers.strict_lines import MIN_SCORES
+from rankgate.readers.tables import columns_of
 
 RUN_COLUMNS = 6
 _LAYOUT = "query Q0 document rank score tag"

@@ -6,11 +6,9 @@ hour of it.
 
 from __future__ import annotations
 
-import gzip
 import io
 import os
 import stat
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from sys import getsizeof
@@ -22,7 +20,7 @@ from rankgate.model.values import Details, Generated, Ranking, RunField
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_run
 from rankgate.readers.gzipped import Unzipped
-from rankgate.readers.source import GZIP, STDIN, shown_path
+from rankgate.readers.source import BOM, GZIP, MAGIC, STDIN, shown_path
 
 MAX_PACKED = 100_000_000  # bytes, as they lie in the file
 MAX_UNPACKED = 256_000_000  # bytes, of a gzipped file
@@ -35,7 +33,6 @@ MAX_GOLD = 5_000_000  # bytes of a gold set, unpacked: each may become thirty in
 
 _FLAG = "--untrusted-run"
 _CHUNK = 1 << 18
-_BOM = b"\xef\xbb\xbf"
 
 
 def read_untrusted_run(path: str, *, needs: frozenset[RunField] = frozenset()) -> Run:
@@ -58,7 +55,7 @@ def refuse_large_gold(path: str) -> None:
     """Refuse a gold set that a pull request may have changed where it is too large, no regular file, or Parquet."""
     _measured(path, MAX_GOLD, jsonl=False)
     with Path(path).open("rb") as file:
-        if file.read(4) == b"PAR1":
+        if file.read(len(MAGIC)) == MAGIC:
             raise bad_input(f"is Parquet, which {_FLAG} does not read; write it as CSV or JSONL", file=shown_path(path))
 
 
@@ -74,8 +71,6 @@ def _measured(path: str, most: int, *, jsonl: bool) -> None:
             file.seek(0)
             read = io.BufferedReader(Unzipped(file, name), _CHUNK).read1 if packed else file.read
             _measure_lines(read, name, most, jsonl=jsonl)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise bad_input(f"damaged gzip data: {error}", file=name) from error
     except OSError as error:
         raise bad_input(f"cannot be read: {error.strerror or error}", file=name) from error
     except ValueError as error:
@@ -97,7 +92,7 @@ def _measure_lines(read: Callable[[int], bytes], name: str, most: int, *, jsonl:
     total = lines = length = 0  # length: of the line that has not ended yet
     begun = False
     while chunk := read(_CHUNK):
-        if jsonl and not begun and (start := (chunk if total else chunk.removeprefix(_BOM)).lstrip()):
+        if jsonl and not begun and (start := (chunk if total else chunk.removeprefix(BOM)).lstrip()):
             begun = True
             if not start.startswith(b"{"):
                 what = "is no JSONL: the first line is no JSON object"
