@@ -12,6 +12,7 @@ from rankgate.renderers import phrases
 from rankgate.renderers.escape import one_line
 
 LONGEST = 40  # characters of the message; a badge is one line in a row of others
+# Of a pass, by how much it says.
 STRENGTHS = {
     Strength.NOT_EXCLUDED: "yellowgreen",
     Strength.FLOORS_ONLY: "yellowgreen",
@@ -34,18 +35,13 @@ class Badge(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 def render_badge(report: Report) -> str:
     """`pass · recall@5 87.0%` as the JSON of an endpoint badge, ending in a newline."""
+    strength = report.conclusion.strength
     badge = Badge(
         message=_message(report),
-        color=_color(report),
+        color=STRENGTHS[strength] if report.verdict is Verdict.PASS and strength else COLORS[report.verdict],
         is_error=report.verdict in (Verdict.FAIL, Verdict.NOT_JUDGED),
     )
     return msgspec.json.format(msgspec.json.encode(badge), indent=2).decode() + "\n"
-
-
-def _color(report: Report) -> str:
-    """That of the verdict; of a pass by how much it says."""
-    strength = report.conclusion.strength
-    return STRENGTHS[strength] if report.verdict is Verdict.PASS and strength else COLORS[report.verdict]
 
 
 def _message(report: Report) -> str:

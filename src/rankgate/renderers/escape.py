@@ -142,12 +142,9 @@ def unhidden(line: str) -> str:
     marks = 0
     for char in line:
         marks = marks + 1 if unicodedata.category(char) in ("Mn", "Me") else 0
-        signs.append(char if _shows(char) and marks <= _MOST_MARKS else f"\\u{ord(char):04x}")
+        visible = char in _JOINERS or (char.isprintable() and char not in _INVISIBLE)
+        signs.append(char if visible and marks <= _MOST_MARKS else f"\\u{ord(char):04x}")
     return "".join(signs)
-
-
-def _shows(char: str) -> bool:
-    return char in _JOINERS or (char.isprintable() and char not in _INVISIBLE)
 
 
 def command_line(words: Sequence[str]) -> str:

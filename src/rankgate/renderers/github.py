@@ -115,7 +115,7 @@ def annotation(level: Literal["error", "warning", "notice"], message: str) -> st
 
 def _command(finding: Finding) -> str:
     file = path_in_repository(finding.file) or finding.file  # `./a` would be shown at no file
-    properties = [f"file={_property(file)}"] if file else []
+    properties = [f"file={_data(file).replace(':', '%3A').replace(',', '%2C')}"] if file else []
     properties += [f"line={finding.line}"] if finding.line else []
     return f"::{finding.level} {','.join([*properties, 'title=rankgate'])}::{_data(finding.message)}"
 
@@ -124,10 +124,6 @@ def _data(text: str) -> str:
     # The runner also obeys the old `##[command]` anywhere in a line.
     lines = map(one_line, text.splitlines())
     return "%0A".join(line.replace("%", "%25").replace("##[", "## [") for line in lines)
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 class Annotation(msgspec.Struct, frozen=True, kw_only=True):

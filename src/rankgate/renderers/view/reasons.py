@@ -8,7 +8,7 @@ from rankgate.model.gate_result import OF_QUESTIONS, GateResult
 from rankgate.model.reasons import beyond_noise_text, sentences, waived_text
 from rankgate.model.report import Report
 from rankgate.model.topic import headline_gate
-from rankgate.model.values import Reason, ReasonKind, Verdict
+from rankgate.model.values import ReasonKind, Verdict
 from rankgate.model.wording import beyond_text
 from rankgate.renderers import phrases
 from rankgate.renderers.escape import Sentence, Text, command_line
@@ -54,12 +54,13 @@ def _waiver_note(gate: GateResult, report: Report) -> str:
 
 def _unsaid(gate: GateResult, report: Report) -> list[int]:
     """The places of its reasons that neither the conclusion says, nor the numbers of its row, nor a note of its own."""
-    return [
-        position
-        for position, reason in enumerate(gate.decision.reasons)
-        if not _in_numbers(gate, reason)
-        and not (gate is headline_gate(report) and _concluded(gate, position, report.conclusion.rule))
-    ]
+    positions: list[int] = []
+    of_headline = gate is headline_gate(report)
+    for position, reason in enumerate(gate.decision.reasons):
+        in_numbers = reason.kind in _IN_NUMBERS and reason.at_worst is None and gate.measured.counted is None
+        if not in_numbers and not (of_headline and _concluded(gate, position, report.conclusion.rule)):
+            positions.append(position)
+    return positions
 
 
 def _concluded(gate: GateResult, position: int, rule: str | None) -> bool:
@@ -67,11 +68,6 @@ def _concluded(gate: GateResult, position: int, rule: str | None) -> bool:
     if rule == "other":
         return position == 0 or (bool(gate.decision.queries) and gate.decision.verdict_of(position) is gate.verdict)
     return gate.decision.reasons[position].kind is (ReasonKind.THRESHOLD if rule == "floor" else ReasonKind.REGRESSION)
-
-
-def _in_numbers(gate: GateResult, reason: Reason) -> bool:
-    """Whether the numbers of a row say it."""
-    return reason.kind in _IN_NUMBERS and reason.at_worst is None and gate.measured.counted is None
 
 
 def reasons_of(report: Report) -> list[Note]:
