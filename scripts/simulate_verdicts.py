@@ -17,11 +17,11 @@ import numpy.typing as npt
 
 from rankgate.metrics.comparison import Pairs
 from rankgate.metrics.names import parse_metric
-from rankgate.statistics.binomial import share_level
+from rankgate.statistics.binomial import Side, share_level
 from rankgate.statistics.clusters import clustered_mean_level
 from rankgate.statistics.power import Sight, Spread, planning_spread
 from rankgate.statistics.quantiles import quantile, quantile_interval
-from rankgate.statistics.saddlepoint import Side, difference_level, mean_level
+from rankgate.statistics.saddlepoint import difference_level, mean_level
 from rankgate.statistics.sign_flips import cluster_flip_p
 
 Floats = npt.NDArray[np.float64]

@@ -15,7 +15,7 @@ from rankgate.metrics.names import parse_metric
 from rankgate.model.details import PanelValue, ReportDetails
 from rankgate.model.gate_result import GateResult
 from rankgate.model.values import Evidence, EvidenceState, Gold
-from rankgate.statistics.chance import holm
+from rankgate.statistics.binomial import holm
 
 METRIC = parse_metric("recall@5")
 HARM = changed(

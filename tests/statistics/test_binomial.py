@@ -10,10 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from rankgate.statistics.binomial import share_interval, share_level, swap_p
-from rankgate.statistics.chance import at_most
-from rankgate.statistics.quantiles import quantile
-from rankgate.statistics.saddlepoint import Side
+from rankgate.statistics.binomial import Side, at_least, at_most, hypergeometric_tail, share_interval, share_level
+from rankgate.statistics.quantiles import quantile, swap_p
 
 SIDES: list[Side] = ["below", "above"]
 
@@ -145,3 +143,21 @@ def test_slower_is_no_weaker_proof(pairs: list[Pair], q: float, row: int, more: 
 def test_what_is_wrong_is_refused(arguments: tuple[list[float], list[float], float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         swap_p(*arguments, side="above")
+
+
+@given(st.integers(-1, 30), st.integers(0, 30), st.fractions(0, 1))
+def test_the_binomial_tail(hits: int, trials: int, probability: Fraction) -> None:
+    terms = (
+        math.comb(trials, x) * probability**x * (1 - probability) ** (trials - x)
+        for x in range(max(0, hits), trials + 1)
+    )
+    assert at_least(hits, trials, float(probability)) == pytest.approx(float(sum(terms)), abs=1e-9)
+
+
+@given(st.data())
+def test_the_hypergeometric_tail(data: st.DataObject) -> None:
+    total = data.draw(st.integers(1, 30))
+    drawn, marked = data.draw(st.integers(0, total)), data.draw(st.integers(0, total))
+    hits = data.draw(st.integers(-1, total))
+    ways = sum(comb(marked, x) * math.comb(total - marked, drawn - x) for x in range(max(0, hits), drawn + 1))
+    assert hypergeometric_tail(hits, drawn, marked, total) == pytest.approx(ways / math.comb(total, drawn), abs=1e-9)

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from rankgate.statistics.binomial import Side
 from rankgate.statistics.clusters import clustered_mean_interval, clustered_mean_level
-from rankgate.statistics.saddlepoint import Side, difference_interval, difference_level, mean_interval, mean_level
+from rankgate.statistics.saddlepoint import difference_interval, difference_level, mean_interval, mean_level
 
 Interval = tuple[float, float]
 RATES = st.lists(st.sampled_from([0.0, 0.2, 1 / 3, 0.5, 0.9, 1.0]), min_size=10, max_size=40)

@@ -8,9 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from rankgate.statistics.binomial import level_at
+from rankgate.statistics.binomial import Side, level_at
 from rankgate.statistics.quantiles import difference_of_quantiles_interval
-from rankgate.statistics.saddlepoint import Side, difference_interval, difference_level, mean_interval, mean_level
+from rankgate.statistics.saddlepoint import difference_interval, difference_level, mean_interval, mean_level
 
 SIDES: list[Side] = ["below", "above"]
 NEAR = 1e-4  # of the level: on either side of it the bound must be found on either side of the value

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.rows import each_row
 
 from rankgate.statistics import sign_flips
-from rankgate.statistics.saddlepoint import Side
+from rankgate.statistics.binomial import Side
 from rankgate.statistics.sign_flips import cluster_flip_p, flip_p
 
 Changes = list[tuple[int, float]]  # the cluster and the difference of each query

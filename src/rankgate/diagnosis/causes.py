@@ -20,7 +20,7 @@ from rankgate.model.details import Cause, fate_of
 from rankgate.model.gate_result import GateResult
 from rankgate.model.scores import Scores
 from rankgate.model.values import TOLERANCE, Gold, Sample, Verdict
-from rankgate.statistics.chance import at_least
+from rankgate.statistics.binomial import at_least
 
 LEVEL = 0.01  # one-sided, of every test here
 MIN_SHARE = 0.5  # of the questions that got worse: no two causes explain more than half

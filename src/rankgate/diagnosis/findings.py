@@ -22,7 +22,7 @@ from rankgate.model.report import Diagnosis, Report
 from rankgate.model.scores import Scores
 from rankgate.model.values import Gold, Sample, Unit, Verdict
 from rankgate.model.wording import count_text, delta_text, first_text, in_first_text
-from rankgate.statistics.chance import at_least
+from rankgate.statistics.binomial import at_least
 from rankgate.statistics.saddlepoint import difference_interval
 
 ONE_STAGE = 0.7  # of the time, or of its rise

@@ -25,7 +25,7 @@ from rankgate.metrics.tags import FEWEST, parts_of, split_tag
 from rankgate.model.conclusion import PartLoss
 from rankgate.model.scores import Scores
 from rankgate.model.values import TOLERANCE, Gold, RunField
-from rankgate.statistics.chance import holm
+from rankgate.statistics.binomial import holm
 from rankgate.statistics.sign_flips import flip_p
 
 if TYPE_CHECKING:

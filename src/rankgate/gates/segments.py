@@ -39,8 +39,7 @@ from rankgate.model.values import (
     worst,
 )
 from rankgate.model.wording import count_text
-from rankgate.statistics.chance import holm
-from rankgate.statistics.saddlepoint import Side
+from rankgate.statistics.binomial import Side, holm
 from rankgate.statistics.sign_flips import MIN_CLUSTERS
 
 

@@ -18,7 +18,7 @@ from rankgate.metrics.tags import segments_of
 from rankgate.model.answers import AnswerFlaw, GateJudge
 from rankgate.model.gate_result import Detectable, GateResult
 from rankgate.model.values import Direction, Evidence, Gold, Ranking, Sample
-from rankgate.statistics.chance import at_least
+from rankgate.statistics.binomial import at_least
 from rankgate.statistics.clusters import MIN_CLUSTERS as MIN_FOR_INTERVAL
 from rankgate.statistics.quantiles import quantile_interval
 

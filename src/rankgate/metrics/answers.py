@@ -85,6 +85,14 @@ class JudgedMetric(LineMetric, frozen=True, kw_only=True):
         return self.worst if query.sample is not None and self.counts(query.sample) else None
 
 
+class AnswerableMetric(JudgedMetric, frozen=True, kw_only=True):
+    """A metric of questions that have an answer."""
+
+    def counts(self, sample: Sample) -> bool:
+        """Where it can be answered."""
+        return not sample.no_answer
+
+
 class GoldClaimMetric(JudgedMetric, frozen=True, kw_only=True):
     """A metric that compares with the claims of the gold, or with its reference answer."""
 
@@ -137,7 +145,7 @@ class UnfaithfulRate(JudgedMetric, frozen=True, kw_only=True):
         return None if share is None else float(share < 1)
 
 
-class AnsweredRate(JudgedMetric, frozen=True, kw_only=True):
+class AnsweredRate(AnswerableMetric, frozen=True, kw_only=True):
     """Whether the answer to an answerable question asserts something.
 
     0 for a refusal and for an empty answer. Undefined for questions with `no_answer: true`.
@@ -153,10 +161,6 @@ class AnsweredRate(JudgedMetric, frozen=True, kw_only=True):
     def value(self, verdicts: AnswerVerdicts) -> float | None:
         """1.0 or 0.0; None for a question that nothing answers."""
         return None if verdicts.no_answer else float(verdicts.state is AnswerState.ASSERTS)
-
-    def counts(self, sample: Sample) -> bool:
-        """Where it can be answered."""
-        return not sample.no_answer
 
 
 class AbstainedRate(JudgedMetric, frozen=True, kw_only=True):
@@ -297,7 +301,7 @@ class NoiseSensitivity(JudgedMetric, frozen=True, kw_only=True):
         return sum(bool(places) and bool(places & relevant) is wanted for places in wrong) / len(truth)
 
 
-class AnswerRelevancy(JudgedMetric, frozen=True, kw_only=True):
+class AnswerRelevancy(AnswerableMetric, frozen=True, kw_only=True):
     """How far the answer addresses the question: fully 1, partly 0.5, not at all or without commitment 0.
 
     0 for an empty answer. Undefined for questions with `no_answer: true`. Ragas' compares the question with three
@@ -319,12 +323,8 @@ class AnswerRelevancy(JudgedMetric, frozen=True, kw_only=True):
             return None
         return _OF_ADDRESSING.get(verdicts.address, 0.0)
 
-    def counts(self, sample: Sample) -> bool:
-        """Where it can be answered."""
-        return not sample.no_answer
 
-
-class Rubric(JudgedMetric, frozen=True, kw_only=True):
+class Rubric(AnswerableMetric, frozen=True, kw_only=True):
     """Whether the answer meets a criterion in words, `judge: {rubrics: {NAME: "…"}}`: `rubric(cites_policy)`.
 
     A yes counts with a quote that stands in the answer. 0 for an empty answer. Undefined for questions with `no_answer:
@@ -358,10 +358,6 @@ class Rubric(JudgedMetric, frozen=True, kw_only=True):
             return verdicts.rubrics
         verdict = verdicts.rubrics.get(self.criterion, NO_VERDICT)
         return verdict if isinstance(verdict, Unjudged) else None
-
-    def counts(self, sample: Sample) -> bool:
-        """Where it can be answered."""
-        return not sample.no_answer
 
 
 def criterion_of(metric: Metric, rubrics: Mapping[str, str]) -> str | None:

@@ -15,13 +15,13 @@ from rankgate.metrics.gaps import baseline_column
 from rankgate.metrics.intervals import beyond, range_of
 from rankgate.model.scores import Exact, Scores
 from rankgate.model.values import CONFIDENCE, Direction, Interval, Unit
-from rankgate.statistics.binomial import level_at, swap_p
+from rankgate.statistics.binomial import Side, level_at
 from rankgate.statistics.clusters import (
     clustered_mean_interval,
     clustered_mean_level,
 )
-from rankgate.statistics.quantiles import difference_of_quantiles_interval
-from rankgate.statistics.saddlepoint import Side, difference_interval, difference_level
+from rankgate.statistics.quantiles import difference_of_quantiles_interval, swap_p
+from rankgate.statistics.saddlepoint import difference_interval, difference_level
 from rankgate.statistics.sign_flips import cluster_flip_p
 
 

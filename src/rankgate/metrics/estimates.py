@@ -49,29 +49,19 @@ def estimate(
     defined = [value for value in values if value is not None]
     if not defined:
         return None
-    labels = defined_only(clusters, values)
+    ci: Interval | None = None
+    if len(defined) > 1 or metric.at_quantile is not None:  # one value does not tell how much others would differ
+        from rankgate.metrics.intervals import interval  # noqa: PLC0415 -- paid only where several questions have a value
+
+        labels = defined_only(clusters, values)
+        ci = interval(defined, metric, confidence=confidence, clusters=labels, ends=ends, baseline=baseline)
     return Estimate(
         value=metric.aggregate(defined),
         n=len(defined),
         undefined=len(values) - len(defined),
-        ci=_interval(defined, metric, confidence, labels, ends, baseline),
+        ci=ci,
         distribution=distribution(defined) if is_rate(metric) else None,
     )
-
-
-def _interval(
-    defined: Sequence[float],
-    metric: Metric,
-    confidence: float,
-    clusters: Sequence[str],
-    ends: Sequence[float],
-    baseline: Sequence[float | None],
-) -> Interval | None:
-    if len(defined) == 1 and metric.at_quantile is None:
-        return None  # one value does not tell how much others would differ
-    from rankgate.metrics.intervals import interval  # noqa: PLC0415 -- paid only where several questions have a value
-
-    return interval(defined, metric, confidence=confidence, clusters=clusters, ends=ends, baseline=baseline)
 
 
 def defined_only(each: Sequence[T], values: Sequence[float | None]) -> list[T]:

@@ -15,13 +15,11 @@ from rankgate.metrics.estimates import Estimate, estimate
 from rankgate.metrics.held import GoldLike, RunLike, held_gold, held_run, refuse_unequal
 from rankgate.metrics.matching import DEFAULT_K, By, Matching
 from rankgate.metrics.names import UnknownMetricError, at_cutoffs, parse_metric, parse_metrics
-from rankgate.metrics.own_documents import without_own
 from rankgate.metrics.plan import Plan, require_fields, require_gold_queries
 from rankgate.metrics.scored_baseline import ids_of
-from rankgate.metrics.scored_run import score_run
+from rankgate.metrics.scored_run import of_gold, score_run, without_own
 from rankgate.model.scores import Scores
 from rankgate.model.values import RunField
-from rankgate.readers.base import answering
 from rankgate.readers.results import listed
 
 DEFAULT_METRICS = "hit,recall,precision,mrr@all,map@all,ndcg"
@@ -225,7 +223,7 @@ def score(
     for metric in plan.metrics:
         if RunField.BASELINE in metric.needs and baseline is None:
             raise bad_input(f"{metric.name} compares with a baseline; give it as baseline=")
-    opened = without_own(answering(held_run(run, plan.needs, how, "run"), judged), how)
+    opened = of_gold(held_run(run, plan.needs, how, "run"), judged, how)
     refuse_unequal(gold, run)
     scores = score_run(judged, opened, plan)
     require_gold_queries(scores, opened.name, judged)

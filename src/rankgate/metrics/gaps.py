@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Sequence, Sized
 from typing import NamedTuple
 
 from rankgate.metrics.base import Metric
@@ -37,7 +37,11 @@ def gaps(metric: Metric, candidate: Scores, baseline: Scores | None) -> Gaps:
     noted = {*now, *baseline_givers, *candidate.missing, *(baseline.missing if baseline else ())}
     values = candidate.values[metric.name]
     old_values = baseline_column(metric, baseline) if baseline else values
-    fingerprints = _fingerprints_count(now, baseline_givers) if now or baseline_givers else True
+    fingerprints = True
+    if now or baseline_givers:
+        from rankgate.model.verdicts import fingerprints_count  # noqa: PLC0415 -- paid only where somebody gave values
+
+        fingerprints = fingerprints_count(now, baseline_givers)
     for row, (query_id, new, old) in enumerate(zip(candidate.query_ids, values, old_values, strict=True)):
         if (new is None) == (old is None) and query_id not in noted:
             continue  # as good as every query
@@ -71,12 +75,6 @@ def _same_giver(metric: Metric, one: str | None, other: str | None, *, fingerpri
     from rankgate.model.verdicts import same_served  # noqa: PLC0415 -- paid only where answers are judged
 
     return same_served(one, other, fingerprints=fingerprints)
-
-
-def _fingerprints_count(now: Mapping[str, str | None], baseline_givers: Mapping[str, str | None]) -> bool:
-    from rankgate.model.verdicts import fingerprints_count  # noqa: PLC0415 -- paid only where somebody gave values
-
-    return fingerprints_count(now, baseline_givers)
 
 
 def at_worst(metric: Metric, columns: Sequence[Sequence[float | None]], rows: set[int]) -> list[float | None]:

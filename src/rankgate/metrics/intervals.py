@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from rankgate.metrics.base import Metric
 from rankgate.model.values import CONFIDENCE, Direction, Interval
-from rankgate.statistics.binomial import level_at, share_interval, share_level
+from rankgate.statistics.binomial import Side, level_at, share_interval, share_level
 from rankgate.statistics.quantiles import quantile_interval
-from rankgate.statistics.saddlepoint import Side, mean_interval, mean_level
+from rankgate.statistics.saddlepoint import mean_interval, mean_level
 
 MIN_ALIKE = 10  # equal values without a range
 Floats = Sequence[float]

@@ -125,18 +125,14 @@ def _split(text: str) -> Iterator[str]:
 
 
 def _family(text: str, stem: str, cutoff: str | None) -> registry.Meaning:
-    meaning = registry.find(stem) or _of_a_package(stem)
-    if meaning is not None:
-        return meaning
-    from rankgate.metrics.plugins import why_unknown  # noqa: PLC0415 -- paid only for a message
+    meaning = registry.find(stem)
+    if meaning is None:
+        from rankgate.metrics.plugins import find_installed, why_unknown  # noqa: PLC0415 -- costs more than a small check
 
-    raise UnknownMetricError(f"unknown metric {text!r}; {why_unknown(stem, cutoff)}")
-
-
-def _of_a_package(stem: str) -> registry.Meaning | None:
-    from rankgate.metrics.plugins import find_installed  # noqa: PLC0415 -- costs more than scoring a small gold set
-
-    return find_installed(stem)
+        meaning = find_installed(stem)
+        if meaning is None:
+            raise UnknownMetricError(f"unknown metric {text!r}; {why_unknown(stem, cutoff)}")
+    return meaning
 
 
 def _view(metric: BaseMetric, written: Mapping[str, str]) -> Metric:

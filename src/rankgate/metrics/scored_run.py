@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from functools import partial
+from itertools import compress, islice
 
 import msgspec
+from msgspec.structs import replace
 
-from rankgate.metrics.matching import Matching
+from rankgate.metrics.matching import By, Matching, parents
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import Tally, total
 from rankgate.model.scores import Scores
 from rankgate.model.values import Gold, Ranking, RunField
-from rankgate.readers.base import Quick, Run, RunSource, answering
+from rankgate.readers.base import Quick, Run, RunSource, answering, through
 
 MAX_KEPT = 200_000  # ids of a file: above, reading it again costs less than the memory
 MAX_PIPED = 10_000_000  # ids of a pipe, which cannot be read again
@@ -111,12 +113,31 @@ def _read(rankings: Iterator[Ranking], tally: Tally, kept: _Kept) -> None:
 
 def of_gold(run: Run, gold: Gold, how: Matching, other_texts: set[str] | None = None) -> Run:
     """The lines of a run that answer the gold set's own texts (`answering`), without each question's own document."""
-    answered = answering(run, gold, other_texts)
-    if not how.exclude_query_id:
-        return answered
-    from rankgate.metrics.own_documents import without_own  # noqa: PLC0415 -- paid only where questions are documents
+    return without_own(answering(run, gold, other_texts), how)
 
-    return without_own(answered, how)
+
+def without_own(run: Run, how: Matching) -> Run:
+    """The run without results whose id, or document, is the question's, where `how` excludes them; else as it is.
+
+    Questions are documents themselves in ArguAna and Quora.
+    """
+    if not how.exclude_query_id:
+        return run
+    return through(run, partial(map, partial(_dropped, how=how)))
+
+
+def _dropped(ranking: Ranking, how: Matching) -> Ranking:
+    details = ranking.details
+    documents = ranking.ids
+    if how.by in (By.DOC, By.SPAN):
+        documents = parents(ranking.ids, details, how.separator)
+    kept = [document != ranking.query_id for document in documents]
+    if details is not None:
+        raw = details.raw and _dropped(details.raw, how)
+        rewrites = details.rewrites and [_dropped(each, how) for each in details.rewrites]
+        items = details.items and [*compress(details.items, kept)]
+        details = replace(details, raw=raw, rewrites=rewrites, items=items)
+    return replace(ranking, ids=[*compress(ranking.ids, kept)], details=details)
 
 
 def scored(gold: Gold, run: Run, plan: Plan, source: RunSource, progress: ReadProgress | None = None) -> ScoredRun:
@@ -134,10 +155,10 @@ def scored(gold: Gold, run: Run, plan: Plan, source: RunSource, progress: ReadPr
     other_texts = set[str]()
     lines = of_gold(run, gold, plan.how, other_texts)
     scores = _score_and_keep(gold, lines, plan, kept, progress or ReadProgress())
-    scores = msgspec.structs.replace(scores, unasked=scores.missing & other_texts)
+    scores = replace(scores, unasked=scores.missing & other_texts)
     if piped:
         return ScoredRun(run, scores, kept.rankings)
-    run = msgspec.structs.replace(run, rankings=iter(()), quick=None, share_read=None)  # which hold a stored run
+    run = replace(run, rankings=iter(()), quick=None, share_read=None)  # which hold a stored run
     needs = plan.needs - {RunField.VERDICTS}  # which take most of the time, and no list needs
     return ScoredRun(run, scores, kept.rankings if kept.whole else None, Again(source, gold, plan.how, needs))
 

@@ -58,7 +58,11 @@ class Tally:
         self.with_judge = [_column(metric, queries) for metric in plan.metrics] if judged else []
         self.deep = [metric for metric in plan.metrics if plan.depth is not None and sees_below(metric)]
         self.below: dict[int, list[float | None]] = {}  # their values by row, of lists that are cut here
-        self.lists = _digests(plan, queries) if plan.compared else None
+        self.lists: ListDigests | None = None
+        if plan.compared:
+            from rankgate.metrics.drift import ListDigests  # noqa: PLC0415 -- paid only where two runs are compared
+
+            self.lists = ListDigests(plan, queries)
         self.seen = bytearray(queries)
         self.again = False
         self.matched: dict[str, MatchedQuery] = {}
@@ -70,7 +74,11 @@ class Tally:
         self.alike: dict[Any, Any] = {}  # most queries have their hits where an earlier one had them
         self.unknown_queries: list[str] = []
         self.duplicates = self.cut = 0
-        self.stated = _stated(self.needs) if self.needs else None
+        self.stated: StatedFields | None = None
+        if self.needs:
+            from rankgate.metrics.stated import StatedFields  # noqa: PLC0415 -- paid only where more than ids is read
+
+            self.stated = StatedFields(self.needs)
         self.unfit: dict[str, Unfit] = {}
         of_lines = [(metric, metric.needs & LINE_KEYS.keys()) for metric in plan.metrics]
         self.of_lines = [
@@ -130,13 +138,10 @@ class Tally:
             force_setattr(query, "hits", share(query.hits, query.hits))
             force_setattr(query, "ideal", share(query.ideal, query.ideal))
             if self.most is not None:
-                self._trim(query, self.most)
+                from rankgate.model.large_runs import trim  # noqa: PLC0415 -- paid only where a page shows lists
+
+                trim(query, self.most)
             self.matched[sample.query_id] = query
-
-    def _trim(self, query: MatchedQuery, most: int) -> None:
-        from rankgate.model.large_runs import trim  # noqa: PLC0415 -- paid only where a page shows lists
-
-        trim(query, most)
 
     def _note_cut(self, row: int, sample: Sample, ranking: Ranking, depth: int) -> None:
         self.cut += len(ranking.ids) > depth
@@ -272,18 +277,6 @@ def _column(metric: Metric, rows: int) -> Column:
     from rankgate.model.large_runs import NumberColumn  # noqa: PLC0415 -- paid only where times are read
 
     return NumberColumn(rows)
-
-
-def _stated(needs: frozenset[RunField]) -> StatedFields:
-    from rankgate.metrics.stated import StatedFields  # noqa: PLC0415 -- paid only where more than ids is read
-
-    return StatedFields(needs)
-
-
-def _digests(plan: Plan, queries: int) -> ListDigests:
-    from rankgate.metrics.drift import ListDigests  # noqa: PLC0415 -- paid only where two runs are compared
-
-    return ListDigests(plan, queries)
 
 
 def clusters_of(gold: Gold) -> tuple[str, ...]:

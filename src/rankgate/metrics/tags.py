@@ -11,7 +11,7 @@ import msgspec
 from rankgate.model.gate_result import GateResult
 from rankgate.model.report import BARE_TAG
 from rankgate.model.values import Gold, Sample, Verdict
-from rankgate.statistics.chance import hypergeometric_tail
+from rankgate.statistics.binomial import hypergeometric_tail
 
 CROSSED = " × "
 FEWEST = 5  # questions of a part

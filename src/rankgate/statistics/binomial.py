@@ -1,15 +1,62 @@
-"""What counting alone proves: of shares, of quantiles, and of the change of a quantile."""
+"""What counting alone proves: tails of the binomial and the hypergeometric distribution, intervals of shares, Holm."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache
+from typing import Literal
 
-from rankgate.statistics.chance import at_most
-from rankgate.statistics.quantiles import quantile, rank_of
-from rankgate.statistics.saddlepoint import Side
+Side = Literal["below", "above"]  # of a value: where the truth would be proven to lie, by the bound on the other side
 
+_NEGLIGIBLE = 1e-18  # of the sum: a binomial probability below it cannot move the level
 _SMALLEST = 1e-12  # a level below it is 0
 _HALVINGS = 40  # of a share, and of a level's logarithm
+
+
+def at_most(count: int, n: int, q: float) -> float:
+    """P(B <= count) for B binomial (n, q), from the largest term of the smaller side until the rest cannot matter."""
+    if not 0 <= count < n:
+        return float(count >= n)
+    if q in (0.0, 1.0):  # as 1 - q is of a smaller q than a float can add to 1
+        return 1.0 - q
+    if count > n * q:
+        return 1 - at_most(n - count - 1, n, 1 - q)
+    mass = math.exp(_log_ways(n, count) + count * math.log(q) + (n - count) * math.log1p(-q))
+    total = 0.0
+    while mass > total * _NEGLIGIBLE:
+        total += mass
+        mass *= count * (1 - q) / ((n - count + 1) * q)
+        count -= 1
+    return total
+
+
+def at_least(count: int, n: int, q: float) -> float:
+    """P(B >= count) for B binomial (n, q)."""
+    return at_most(n - count, n, 1 - q)
+
+
+def hypergeometric_tail(hits: int, drawn: int, marked: int, total: int) -> float:
+    """P(X >= hits) where X of ``drawn`` without replacement are among the ``marked`` of ``total`` (Fisher's test)."""
+    least, most = max(hits, drawn + marked - total, 0), min(drawn, marked)
+    if hits <= max(0, drawn + marked - total):
+        return 1.0
+    ways = _log_ways(total, drawn)
+    terms = (_log_ways(marked, x) + _log_ways(total - marked, drawn - x) - ways for x in range(least, most + 1))
+    return min(1.0, math.fsum(map(math.exp, terms)))
+
+
+def holm(levels: Mapping[str | None, float], share: float, among: int) -> dict[str | None, float]:
+    """The confidence of each of several two-sided tests by their one-sided levels: Holm's step-down.
+
+    The k-th level (from 0) is judged at 1 − share / (among − k) and proven below half of that error; from the first
+    that is not, all have the same confidence. Tests beyond those given, up to `among`, count as never proven.
+    """
+    order = sorted(levels, key=levels.__getitem__)
+    confidences: dict[str | None, float] = {}
+    for rank, name in enumerate(order):
+        confidences[name] = 1 - share / (among - rank)
+        if not levels[name] < (1 - confidences[name]) / 2:
+            return confidences | dict.fromkeys(order[rank:], confidences[name])
+    return confidences
 
 
 @lru_cache(maxsize=4096)  # thousands of segments have few questions each, and so the same counts
@@ -32,31 +79,6 @@ def share_level(successes: int, n: int, value: float, *, side: Side) -> float:
     return at_most(successes, n, value) if value < 1 else 0.0
 
 
-def swap_p(candidate: Sequence[float], baseline: Sequence[float], q: float, *, side: Side) -> tuple[float, float]:
-    """One-sided p-value of the exact within-pair swap test: did the ``q``-quantile move to this side of the baseline's.
-
-    If nothing changed, each pair could as well have come the other way round. With u the baseline's observed quantile,
-    D the pairs of which exactly one side lies beyond u, B those of which both do, and k the most values that can lie
-    beyond a quantile (n - ceil(n q) above it, ceil(n q) - 1 below), p = P(Bin(D, 1/2) <= k - B): how often tossing the
-    sides would leave the baseline with as few values beyond u. For pairs whatever n is, also where there is no bound.
-
-    Returns:
-        p, and 2^-D, the least that it could have been.
-
-    Raises:
-        ValueError: no pairs, a NaN among the baseline's values, or ``q`` outside 0 to 1.
-    """
-    u = quantile(baseline, q)
-    n = len(baseline)
-    beyond = [
-        (new > u, old > u) if side == "above" else (new < u, old < u)
-        for new, old in zip(candidate, baseline, strict=True)
-    ]
-    most = n - rank_of(n, q) if side == "above" else rank_of(n, q) - 1
-    one_sided, both = sum(new != old for new, old in beyond), sum(new and old for new, old in beyond)
-    return at_most(most - both, one_sided, 0.5), math.ldexp(1.0, -one_sided)
-
-
 def level_at(proven: Callable[[float], bool]) -> float:
     """The smallest level that is ``proven``, by bisection, where every larger one is: 0.0 below 1e-12, 1.0 for none."""
     low, high = math.log(_SMALLEST), math.log(0.5)
@@ -66,6 +88,10 @@ def level_at(proven: Callable[[float], bool]) -> float:
         middle = (low + high) / 2
         low, high = (low, middle) if proven(math.exp(middle)) else (middle, high)
     return math.exp(high) if high < math.log(0.5) else 1.0
+
+
+def _log_ways(n: int, k: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 
 def _most_likely(count: int, n: int, tail: float) -> float:

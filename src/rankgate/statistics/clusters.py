@@ -15,11 +15,11 @@ from collections.abc import Hashable, Sequence
 from operator import mul
 from typing import NamedTuple
 
+from rankgate.statistics.binomial import Side
 from rankgate.statistics.quantiles import normal_quantile
 from rankgate.statistics.saddlepoint import (
     Appended,
     Counts,
-    Side,
     counts_of,
     thinned,
     unchanged_bound,

@@ -1,11 +1,11 @@
-"""Quantiles, their exact intervals and the interval of the difference of two: what latency gates compare."""
+"""Quantiles, their exact intervals, and the interval and the exact test of their change: what latency gates compare."""
 
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cache, reduce
 
-from rankgate.statistics.chance import at_most
+from rankgate.statistics.binomial import Side, at_most
 
 Bounds = tuple[float | None, float | None]
 _ROUNDING = 1e-12  # of the tail: 1 - 0.9 and (1 - 0.8) / 2 are the same number, as written
@@ -121,6 +121,31 @@ def difference_of_quantiles_interval(
     candidate_interval = quantile_interval(candidate, q, confidence=confidence)
     baseline_interval = quantile_interval(baseline, q, confidence=confidence)
     return square_and_add(quantile(candidate, q), candidate_interval, quantile(baseline, q), baseline_interval)
+
+
+def swap_p(candidate: Sequence[float], baseline: Sequence[float], q: float, *, side: Side) -> tuple[float, float]:
+    """One-sided p-value of the exact within-pair swap test: did the ``q``-quantile move to this side of the baseline's.
+
+    If nothing changed, each pair could as well have come the other way round. With u the baseline's observed quantile,
+    D the pairs of which exactly one side lies beyond u, B those of which both do, and k the most values that can lie
+    beyond a quantile (n - ceil(n q) above it, ceil(n q) - 1 below), p = P(Bin(D, 1/2) <= k - B): how often tossing the
+    sides would leave the baseline with as few values beyond u. For pairs whatever n is, also where there is no bound.
+
+    Returns:
+        p, and 2^-D, the least that it could have been.
+
+    Raises:
+        ValueError: no pairs, a NaN among the baseline's values, or ``q`` outside 0 to 1.
+    """
+    u = quantile(baseline, q)
+    n = len(baseline)
+    beyond = [
+        (new > u, old > u) if side == "above" else (new < u, old < u)
+        for new, old in zip(candidate, baseline, strict=True)
+    ]
+    most = n - rank_of(n, q) if side == "above" else rank_of(n, q) - 1
+    one_sided, both = sum(new != old for new, old in beyond), sum(new and old for new, old in beyond)
+    return at_most(most - both, one_sided, 0.5), math.ldexp(1.0, -one_sided)
 
 
 def square_and_add(here: float, around: Bounds, there: float, beside: Bounds) -> Bounds:

@@ -28,12 +28,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import mul
-from typing import Literal, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
+from rankgate.statistics.binomial import Side
 from rankgate.statistics.quantiles import normal_quantile
 
 End = float | Sequence[float] | None  # of the range, the most of each query, or none
-Side = Literal["below", "above"]  # of a value: where the truth would be proven to lie, by the bound on the other side
 
 Counts = list[tuple[float, int]]  # in ascending order, whatever order the values came in
 Appended = list[tuple[float, float]]  # one observation more, ascending: what it may be, and the share of each

@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 
+from rankgate.statistics.binomial import Side
 from rankgate.statistics.clusters import summed
-from rankgate.statistics.saddlepoint import Side
 
 MIN_CLUSTERS = 6  # clusters: of five that all moved alike, p is 1 in 32
 MOST = 29  # clusters: either half has at most 32,768 patterns, about twenty milliseconds

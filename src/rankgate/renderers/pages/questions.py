@@ -23,7 +23,7 @@ from rankgate.renderers.escape import command_line, one_line, plain, shorten, un
 from rankgate.renderers.phrases import value_or_dash
 from rankgate.renderers.view.answers import answers_of
 from rankgate.renderers.view.questions import CAUSE_WORDS, cause_clause, documents_to_show
-from rankgate.statistics.chance import hypergeometric_tail
+from rankgate.statistics.binomial import hypergeometric_tail
 
 MAX_NAME, MAX_QUESTION, MAX_PASSAGE = 300, 300, 600  # characters of an id or a tag, a question, a passage
 MAX_PASSAGES = 10_000_000  # bytes of all passages, as UTF-8, before they are compressed
