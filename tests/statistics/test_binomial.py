@@ -159,5 +159,5 @@ def test_the_hypergeometric_tail(data: st.DataObject) -> None:
     total = data.draw(st.integers(1, 30))
     drawn, marked = data.draw(st.integers(0, total)), data.draw(st.integers(0, total))
     hits = data.draw(st.integers(-1, total))
-    ways = sum(comb(marked, x) * math.comb(total - marked, drawn - x) for x in range(max(0, hits), drawn + 1))
+    ways = sum(math.comb(marked, x) * math.comb(total - marked, drawn - x) for x in range(max(0, hits), drawn + 1))
     assert hypergeometric_tail(hits, drawn, marked, total) == pytest.approx(ways / math.comb(total, drawn), abs=1e-9)
