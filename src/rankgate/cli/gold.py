@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from rankgate.cli.compare import compared_with, comparison_table
 from rankgate.cli.gold_pool import STDOUT, output_suffix, pool_text, traffic_lists
 from rankgate.cli.inputs import criteria_if_any, plan_of
 from rankgate.cli.options import add_option, add_shared, make_parser, today
@@ -255,6 +254,8 @@ def _anchor(arguments: argparse.Namespace) -> Done:
 
 def _negatives(arguments: argparse.Namespace) -> Done:
     """The new gold set as text; what was mined, and what it costs the run."""
+    from rankgate.cli.compare import compared_with, comparison_table
+
     if arguments.depth < 1:
         raise bad_input(f"--depth must be at least 1, not {arguments.depth}")
     gold, suffix = _gold_to_change(arguments)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -22,8 +23,6 @@ from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.criteria.runs import NamedRun, accepted_run, candidate_run, rankings_again
 from rankgate.criteria.traffic import TrafficRuns, compared_as, traffic_files
 from rankgate.errors import bad_input, on_one_line, shown
-from rankgate.judge.job import RUN, Answers, Job, Outcome, plan_job
-from rankgate.judge.judging import WORKERS
 from rankgate.judge.model import Answer, Passage
 from rankgate.judge.plan import BATCH, judged
 from rankgate.judge.store import Store
@@ -37,6 +36,9 @@ from rankgate.model.wording import count_text, first_text, tokens_text, value_te
 from rankgate.readers.base import Run
 from rankgate.readers.corpus import read_corpus
 from rankgate.readers.source import STDIN, shown_path
+
+if TYPE_CHECKING:
+    from rankgate.judge.job import Outcome
 
 STDOUT = "-"
 PAGE = ".html"  # the suffix of a sheet that is a page
@@ -176,7 +178,10 @@ def _judged_pairs(
     the query lists as a negative are not asked about. Where the endpoint fails or a budget is reached, the verdicts
     until there are kept in the store.
     """
+    # Requests are paid for only where a judge labels.
     from rankgate.cli.judge import ask_job, cost_text, end_of, refuse_committed, warnings_of
+    from rankgate.judge.job import RUN, Answers, Job, plan_job
+    from rankgate.judge.judging import WORKERS
 
     pairs = [pair for pair in unjudged if _is_asked_about(pair, gold)]
     _require_texts(pairs, gold)
