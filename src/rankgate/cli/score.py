@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.cli.compare import compared_with, comparison_table
 from rankgate.cli.inputs import criteria_if_any, plan_of
 from rankgate.cli.options import add_option, add_shared, make_parser
 from rankgate.cli.output import as_json, reading_bar, say
@@ -88,14 +87,17 @@ def run(arguments: argparse.Namespace) -> int:
         write_atomic(arguments.per_query, per_query_lines(scores))
     if arguments.as_of and RunField.VERSIONS in scores.unstated:
         raise bad_input("--as-of reads `doc_version` of the items, which the run states nowhere", file=opened.name)
-    changed = {query_id: as_of.kept for query_id, as_of in seen.items()}
-    later = [*compared_with(gold, plan, scores, changed)] if arguments.as_of else []
+    later: list[tuple[Metric, Compared]] = []
+    after: list[Block] = []
+    if arguments.as_of:
+        from rankgate.cli.compare import compared_with, comparison_table
+
+        later = [*compared_with(gold, plan, scores, {query_id: as_of.kept for query_id, as_of in seen.items()})]
+        after = ["", comparison_table(later, "value", "as of"), "", _as_of_text(_as_of_counts(seen))]
     if arguments.format == "json":
         say(_json(estimates, scores, dict(later), seen))
         return 0
     rows = [("metric", "value", "95% interval", "queries", "at 0", "at 1"), *(_row(*each) for each in estimates)]
-    text = _as_of_text(_as_of_counts(seen))
-    after: list[Block] = ["", comparison_table(later, "value", "as of"), "", text] if later else []
     odd = unmatched(gold, plan, scored_run)
     notes = [never_line(odd, shown, "the run")] if odd else []
     notes += [*missing_notes(plan.metrics, scores), *judge_notes(plan.metrics, scores)]
