@@ -19,13 +19,12 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.cli.check import SHOWN_ITEMS
 from rankgate.cli.check import judge as judged
 from rankgate.cli.comment import publishing, read_or_not_judged, say, token_of
 from rankgate.cli.options import today
 from rankgate.cli.processes import interrupted_once
 from rankgate.criteria import InputFile, find_criteria, load_criteria
-from rankgate.criteria.inputs import DetailInputs, Inputs, PullInputs
+from rankgate.criteria.inputs import SHOWN_ITEMS, DetailInputs, Inputs, PullInputs
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.files.git import repository_around
 from rankgate.files.writing import write_atomic

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from rankgate.check import check
 from rankgate.cli.options import add_option, add_shared, inputs_of, make_parser
 from rankgate.cli.output import reading_bar, say_report
-from rankgate.criteria.inputs import DetailInputs, Inputs, PullInputs, Stores
+from rankgate.criteria.inputs import SHOWN_ITEMS, DetailInputs, Inputs, PullInputs, Stores
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.metrics.scored_run import ReadProgress
 from rankgate.model.base_ref import SetLabel
@@ -21,7 +21,6 @@ from rankgate.model.report import Report, exit_code
 from rankgate.model.values import Verdict
 from rankgate.renderers import RENDERERS, format_for
 
-SHOWN_ITEMS = 10  # of each ranking, on a page
 _OF_A_REPORT = {"report", "output", "template", "format", "fail_on", "everything", "quiet"}
 
 

@@ -12,21 +12,18 @@ from typing import NamedTuple
 from rankgate import __version__
 from rankgate.baselines.base import KeptRun
 from rankgate.baselines.memory import lookup
-from rankgate.cli.check import SHOWN_ITEMS
 from rankgate.cli.inputs import criteria_if_any, named_memory, plan_of
 from rankgate.cli.options import add_option, add_shared, make_parser
 from rankgate.cli.output import as_json, reading_bar, say
 from rankgate.criteria import InputFile
-from rankgate.criteria.inputs import DetailInputs, gold_of
+from rankgate.criteria.inputs import SHOWN_ITEMS, DetailInputs, gold_of
 from rankgate.criteria.runs import NamedRun, deepest_cutoff
-from rankgate.diagnosis.details import with_details
 from rankgate.diagnosis.differences import cut_text, run_differences
 from rankgate.diagnosis.listings import unmatched
 from rankgate.diagnosis.movements import by_tag
 from rankgate.diagnosis.notes import absent_notes, missing_notes
 from rankgate.errors import bad_input, on_one_line, shown
 from rankgate.files.writing import write_atomic
-from rankgate.gates.evaluation import with_shown
 from rankgate.metrics.base import Kind, Metric, widest_change
 from rankgate.metrics.comparison import Comparison, compare
 from rankgate.metrics.estimates import Estimate
@@ -86,6 +83,8 @@ def run(arguments: argparse.Namespace) -> int:
     gold = gold_of(arguments.gold, criteria)
     plan = plan_of(arguments, criteria)
     if page:
+        from rankgate.gates.evaluation import with_shown  # with all that judges, which a table needs nothing of
+
         plan = with_shown(plan, SHOWN_ITEMS)
     deepest = deepest_cutoff(plan, gold)
     before = _source(arguments, base, deepest)
@@ -156,6 +155,8 @@ def _report(
     gold: Gold, plan: Plan, runs: Sequence[ScoredRun], pairs: Mapping[Metric, Compared], notes: list[str]
 ) -> Report:
     """What the page shows, without a gate: recall@5 leads, else the first metric of relevant documents."""
+    from rankgate.diagnosis.details import with_details
+
     leading = min(plan.metrics, key=lambda metric: (metric.name != LEADING, metric.kind is not Kind.RELEVANCE))
     before, after = runs
     old_run = before.run

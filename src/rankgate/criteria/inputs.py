@@ -64,6 +64,9 @@ class PullInputs(msgspec.Struct, frozen=True, kw_only=True):
     gold: InputFile | None = None
 
 
+SHOWN_ITEMS = 10  # of each ranking, on a page
+
+
 class DetailInputs(msgspec.Struct, frozen=True, kw_only=True):
     """What pages show beyond the report: so many items of each ranking, and whether with their texts.
 
