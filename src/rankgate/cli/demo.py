@@ -15,23 +15,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from http.server import BaseHTTPRequestHandler
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from socketserver import TCPServer
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from rankgate.cli import baseline as baseline_command
-from rankgate.cli import check as check_command
-from rankgate.cli import judge as judge_command
 from rankgate.cli.options import add_option, add_shared, date_of, make_parser
 from rankgate.cli.output import say
 from rankgate.errors import bad_input, redacted
 from rankgate.files.writing import write_atomic
-from rankgate.judge.client import Endpoint
 from rankgate.judge.runs import verdicts_beside
+
+if TYPE_CHECKING:
+    from rankgate.judge.client import Endpoint
 
 DEFAULT_DIRECTORY = "rankgate-demo"
 MARK = "# rankgate demo:"  # the first words of our criteria, by which a directory is known to be ours
@@ -174,9 +174,9 @@ def _accept(date: str, *options: str, gap: str = "") -> None:
 def _do(words: Sequence[str], *unprinted: str, gap: str = "", endpoint: Endpoint | None = None) -> int:
     """Print a command, and do it in this process with these further options; its exit code."""
     say(f"  $ {shlex.join(['rankgate', *words])}\n{gap}")
-    command = {"baseline": baseline_command, "check": check_command, "judge": judge_command}[words[0]]
+    command = import_module(f"rankgate.cli.{words[0]}")
     arguments = command.parser().parse_args([*words[1:], *unprinted])
-    code: int = judge_command.run(arguments, endpoint) if endpoint else command.run(arguments)
+    code: int = command.run(arguments, endpoint) if endpoint else command.run(arguments)
     return code
 
 
@@ -224,6 +224,8 @@ def _example() -> dict[str, bytes]:
 @contextmanager
 def _replay() -> Iterator[Endpoint]:
     """A judge that says what was recorded, on a free port of this machine, until the block ends."""
+    from rankgate.judge.client import Endpoint
+
     lines = map(json.loads, EXAMPLE.joinpath("replay.jsonl").read_bytes().splitlines())
     replies = {line["content"]: json.dumps(line["reply"]) for line in lines}
     before = os.environ.get("no_proxy")
