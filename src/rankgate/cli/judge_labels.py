@@ -20,7 +20,6 @@ from msgspec.structs import replace
 from rankgate.cli.inputs import as_written, judge_in, required_criteria
 from rankgate.cli.options import add_option, add_shared, inputs_of
 from rankgate.cli.output import forces_colour, say
-from rankgate.cli.terminal import show_pages
 from rankgate.criteria import Criteria
 from rankgate.criteria.inputs import gold_of
 from rankgate.criteria.runs import runs_of
@@ -336,6 +335,8 @@ class _Screen:
 
     def show(self, number: int, item: Item, n: int) -> None:
         """A statement of an answer to label, after what of its context is not on the screen yet."""
+        from rankgate.cli.terminal import show_pages
+
         if self._number != number:
             self.clear()
             self._number = number
