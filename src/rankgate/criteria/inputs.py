@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 FIRST_INPUTS = {"run": "run.jsonl", "baseline": "baseline"}  # what a retriever's criteria need beside the gold set
 FAILED = ".failed"  # beside a run whose last recording failed
+SHOWN_ITEMS = 10  # of each ranking, on a page
 _LONGEST = 300  # characters of why it did
 
 Awaited = Literal["label", "merge"]  # a maintainer's label, or that what names a judge is merged
@@ -62,9 +63,6 @@ class PullInputs(msgspec.Struct, frozen=True, kw_only=True):
     labels: tuple[SetLabel, ...] = ()
     awaits: Awaited | None = None
     gold: InputFile | None = None
-
-
-SHOWN_ITEMS = 10  # of each ranking, on a page
 
 
 class DetailInputs(msgspec.Struct, frozen=True, kw_only=True):
