@@ -52,8 +52,10 @@ def test_up_to_150_queries(size: int, *, known: bool) -> None:
     assert bool(ends_of("recall@5", scored("recall@5", COUNTS * (size // 5)))) is known
 
 
-def test_a_query_that_the_run_lacks_may_have_anything() -> None:
-    assert ends_of("recall@5", scored("recall@5", [50] * 5, missing=2)) == [1.0, 1.0, 0.1, 0.1, 0.1]
+def test_a_query_that_the_run_lacks_has_an_ideal_list_too() -> None:
+    """Else a run that lacks some of its lists would be judged more mildly than one with empty lists in their place."""
+    assert ends_of("recall@5", scored("recall@5", [50] * 5, missing=2)) == [0.1] * 5
+    assert ends_of("recall@k", scored("recall@k", [50] * 5, missing=2)) == [0.1] * 5
 
 
 def test_the_value_has_a_nearer_upper_bound_and_the_same_lower_one() -> None:

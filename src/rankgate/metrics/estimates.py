@@ -9,7 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from rankgate.metrics.base import Metric
-from rankgate.metrics.matching import match
+from rankgate.metrics.matching import DEFAULT_K, match
 from rankgate.model.scores import Distribution, Scores
 from rankgate.model.values import CONFIDENCE, TOLERANCE, Direction, Interval, Ranking, Sample
 
@@ -90,17 +90,17 @@ def distribution(defined: Sequence[float]) -> Distribution:
 
 
 def attainable(metric: Metric, scores: Scores, values: Sequence[float | None]) -> list[float]:
-    """What intervals take for the upper end: the most that each query with a value can have, on its own ideal list.
+    """What intervals take for the upper end: the most that each query can have, such as 5/6 for six by recall@5.
 
-    Of six relevant documents recall@5 finds five at most. Taken for metrics of one ranked list and the gold alone, with
-    at most 150 such queries of which more than a fifth cannot reach 1; else empty. A query that the run lacks has 1.
+    Only for metrics of one list and the gold, up to 150 queries with a value, over a fifth of them below 1; else empty.
     """
     rate = is_rate(metric) and metric.direction is Direction.HIGHER and not metric.needs
     if not rate or not scores.rank_summaries or len(values) - values.count(None) > MAX_WITH_ENDS:
         return []
     scored = [query_id for query_id, value in zip(scores.query_ids, values, strict=True) if value is not None]
     seen = [(scores.samples[query_id], scores.rank_summaries.get(query_id)) for query_id in scored]
-    ends = [(best_possible(metric, sample, summary.k) if summary else None) or 1.0 for sample, summary in seen]
+    default_k = next((summary.k for sample, summary in seen if summary and not sample.k), DEFAULT_K)
+    ends = [best_possible(metric, sample, summary.k if summary else default_k) or 1.0 for sample, summary in seen]
     return ends if sum(end < 1 - TOLERANCE for end in ends) > _SHORT * len(ends) else []
 
 
