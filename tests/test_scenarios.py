@@ -13,7 +13,7 @@ import pytest
 from rankgate.cli import main
 from rankgate.cli.schema import output_schema
 from rankgate.metrics import scoring
-from rankgate.readers import plain_samples, qrels
+from rankgate.readers import gold_text, qrels
 from rankgate.readers.yaml_text import load_yaml
 
 SCENARIOS = Path(__file__).parent / "scenarios"
@@ -77,7 +77,7 @@ def test_scenario(
     shutil.copytree(folder, work, dirs_exist_ok=True, ignore=shutil.ignore_patterns("expected", "scenario.yaml"))
     monkeypatch.chdir(work)
     if questions == "many":  # what takes less memory says the same
-        for module in (scoring, plain_samples, qrels):
+        for module in (scoring, gold_text, qrels):
             monkeypatch.setattr(module, "MANY", 0)
 
     date = ["--date", DATE] if scenario.arguments[0] == "check" else []

@@ -18,7 +18,7 @@ from rankgate.errors import bad_input, shown
 from rankgate.metrics.base import BaseMetric, Cutoff, Kind, RelevanceMetric
 from rankgate.model.scores import MatchedQuery
 from rankgate.model.values import Direction, RunField, Unit
-from rankgate.readers.plain_samples import LARGEST_GAIN
+from rankgate.readers.base import LARGEST_GAIN
 
 GRID = "1/3/5/10/20"
 

@@ -1,4 +1,4 @@
-"""What every reader shares: the opened run, the log of problems, and the rules for ids and texts of questions."""
+"""What every reader shares: the opened run, the log of problems, and the rules for ids, gains and questions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from rankgate.model.values import Gold, Ranking, RunField
 from rankgate.readers.segments import Beside
 
 MAX_PROBLEMS = 20
-
+LARGEST_GAIN = 1000  # 2^gain must stay a finite number
+USUAL_GAINS = {float(gain): float(gain) for gain in range(-2, 11)}  # shared: a judgment's own would take 24 bytes
+NO_ENTRIES: dict[str, Any] = {}  # shared: a default of each sample's own would take 64 bytes
 TABLE = "per_query"  # the format of an input that has values per query in place of rankings
 
 
@@ -191,6 +193,17 @@ def whole_number(text: str) -> int | None:
     """A whole number, also written as 3.0, which pandas does where some ranks are missing; None for all else."""
     value = finite_number(text)
     return None if value is None or not value.is_integer() else int(value)
+
+
+class WrittenQuestion(msgspec.Struct):
+    """A sample's question as a mapping, which may have other keys."""
+
+    question: str | None = None
+
+
+def question_of(written: WrittenQuestion | str | None) -> str | None:
+    """A sample's question, written as a text or as a mapping."""
+    return written.question if isinstance(written, WrittenQuestion) else written
 
 
 TEXT_KEY = "question_sha256"  # of a line

@@ -16,11 +16,10 @@ from msgspec.structs import force_setattr, replace
 from rankgate.errors import Problem, bad_input, shown
 from rankgate.model.large_runs import compact
 from rankgate.model.values import MANY, Sample
-from rankgate.readers.base import ProblemLog, finite_number
+from rankgate.readers.base import NO_ENTRIES, ProblemLog, finite_number
 from rankgate.readers.corpus import read_corpus
 from rankgate.readers.field_map import FieldMap
 from rankgate.readers.judgments import add_judgment, read_judgments, read_usual_gold
-from rankgate.readers.plain_samples import NO_ENTRIES
 from rankgate.readers.recognition import Beginning, GoldFormat, Likeness, Recognised
 from rankgate.readers.source import Source, shown_path, utf8_message
 from rankgate.readers.tables import BEIR_COLUMNS, columns_of

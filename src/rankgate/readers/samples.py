@@ -16,10 +16,18 @@ import msgspec
 from rankgate.errors import Problem, shown
 from rankgate.model.answers import GoldClaim
 from rankgate.model.values import Sample, Span
-from rankgate.readers.base import KeyedError, ProblemLog, all_of, line_json
+from rankgate.readers.base import (
+    LARGEST_GAIN,
+    USUAL_GAINS,
+    KeyedError,
+    ProblemLog,
+    WrittenQuestion,
+    all_of,
+    line_json,
+    question_of,
+)
 from rankgate.readers.dates import iso_day
 from rankgate.readers.json_text import explain, source_json, spoken
-from rankgate.readers.plain_samples import LARGEST_GAIN, USUAL_GAINS, Input, question_of
 from rankgate.readers.source import Source
 from rankgate.readers.yaml_text import load_yaml
 
@@ -52,7 +60,7 @@ class WrittenSample(msgspec.Struct):
 
     id: str | int
     expected_output: Any = None
-    input: Input | str | None = None
+    input: WrittenQuestion | str | None = None
     judge_labels: Any = None
     negatives: list[str | int] = []
     metadata: Metadata | None = None
