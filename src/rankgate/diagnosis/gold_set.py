@@ -70,7 +70,7 @@ def stale_text(gold: Gold, plan: Plan, run: ScoredRun) -> str:
 
     It is stale where fewer than 1 % of its relevant ids occur in the run, the run's lists are full, and fewer than 1 %
     of their ids occur in the gold set. That a baseline has the same ids proves nothing: it may share the fault.
-    So it is where next to no text that it quotes stands at its place, but others do (see `placing`).
+    So it is where next to no text that it quotes stands at its place, but others do (see `metrics.passages`).
     Where texts are matched, or no metric looks for relevant documents, ids say nothing; matched by document, or by
     offsets alone, documents count in place of ids. The lists are read only where the matched queries leave it possible.
     """

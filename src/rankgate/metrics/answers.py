@@ -21,7 +21,6 @@ _OF_ADDRESSING = {Addressing.FULLY: 1.0, Addressing.PARTLY: 0.5}
 SPREADS = (0.29, 0.49)
 RELEVANT = 2  # the lowest grade, of 0 to 3, with which a passage counts as relevant
 
-
 Noise = Literal["irrelevant", "relevant"]  # which passages a wrong claim rests on
 
 
@@ -33,7 +32,7 @@ class JudgedMetric(LineMetric, frozen=True, kw_only=True):
     """
 
     sees: ClassVar[frozenset[AnswerFlaw]]
-    claims: ClassVar[VerdictKind | None]
+    claims: ClassVar[VerdictKind | None] = None
     asks: ClassVar[frozenset[VerdictKind]] = frozenset()
     kind: ClassVar[Kind] = Kind.ANSWER
     spread: ClassVar[float | None] = sum(SPREADS) / 2
@@ -155,7 +154,6 @@ class AnsweredRate(AnswerableMetric, frozen=True, kw_only=True):
     formula: ClassVar[str] = "1 if the answer asserts something, else 0"
     asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.STATE})
     sees: ClassVar[frozenset[AnswerFlaw]] = frozenset({AnswerFlaw.EMPTY, AnswerFlaw.REFUSAL, AnswerFlaw.COPY})
-    claims: ClassVar[VerdictKind | None] = None
     plain: ClassVar[str] = "share of answerable questions whose answer asserts something"
 
     def value(self, verdicts: AnswerVerdicts) -> float | None:
@@ -174,7 +172,6 @@ class AbstainedRate(JudgedMetric, frozen=True, kw_only=True):
     formula: ClassVar[str] = "1 if the answer abstains, else 0"
     asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.STATE})
     sees: ClassVar[frozenset[AnswerFlaw]] = frozenset()
-    claims: ClassVar[VerdictKind | None] = None
     gold_keys: ClassVar[tuple[str, ...]] = ("metadata.no_answer",)
     plain: ClassVar[str] = "share of unanswerable questions for which the system abstains"
 
@@ -285,7 +282,6 @@ class NoiseSensitivity(JudgedMetric, frozen=True, kw_only=True):
         {VerdictKind.SUPPORT, VerdictKind.CORRECTNESS, VerdictKind.GOLD_IN_CONTEXT}
     )
     sees: ClassVar[frozenset[AnswerFlaw]] = frozenset()
-    claims: ClassVar[VerdictKind | None] = None
     gold_keys: ClassVar[tuple[str, ...]] = ("metadata.claims",)
     plain: ClassVar[str] = "share of the answers' claims that are wrong and come from the passages"
 
@@ -314,7 +310,6 @@ class AnswerRelevancy(AnswerableMetric, frozen=True, kw_only=True):
     unit: ClassVar[Unit] = Unit.SCORE
     asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.ADDRESS})
     sees: ClassVar[frozenset[AnswerFlaw]] = frozenset(AnswerFlaw) - {AnswerFlaw.CUT, AnswerFlaw.LANGUAGE}
-    claims: ClassVar[VerdictKind | None] = None
     plain: ClassVar[str] = "how far the answers address the questions, 1 = fully"
 
     def value(self, verdicts: AnswerVerdicts) -> float | None:
@@ -341,7 +336,6 @@ class Rubric(AnswerableMetric, frozen=True, kw_only=True):
     formula: ClassVar[str] = "1 if the answer meets the criterion, else 0"
     asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.RUBRICS})
     sees: ClassVar[frozenset[AnswerFlaw]] = frozenset()
-    claims: ClassVar[VerdictKind | None] = None
     plain: ClassVar[str] = "share of answers that meet a criterion in words"
 
     def value(self, verdicts: AnswerVerdicts) -> float | None:

@@ -40,7 +40,6 @@ class ContextPrecision(JudgedMetric, frozen=True, kw_only=True):
     formula: ClassVar[str] = "mean over the relevant passages of precision at their rank"
     asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.RELEVANCE})
     sees: ClassVar[frozenset[AnswerFlaw]] = frozenset()
-    claims: ClassVar[VerdictKind | None] = None
     unit: ClassVar[Unit] = Unit.SCORE
     plain: ClassVar[str] = "how high the relevant passages stand among those shown, 1 = on top"
 
@@ -65,7 +64,6 @@ class ContextUtilization(JudgedMetric, frozen=True, kw_only=True):
     formula: ClassVar[str] = "passages that a supported claim rests on / passages"
     asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.SUPPORT})
     sees: ClassVar[frozenset[AnswerFlaw]] = frozenset()
-    claims: ClassVar[VerdictKind | None] = None
     plain: ClassVar[str] = "share of the passages that the answers use"
 
     def value(self, verdicts: AnswerVerdicts) -> float | None:
@@ -87,7 +85,6 @@ class CitationPrecision(JudgedMetric, frozen=True, kw_only=True):
     formula: ClassVar[str] = "citations that support a claim / citations"
     asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.SUPPORT})
     sees: ClassVar[frozenset[AnswerFlaw]] = frozenset()
-    claims: ClassVar[VerdictKind | None] = None
     plain: ClassVar[str] = "share of the citations that support what the answers say"
 
     def value(self, verdicts: AnswerVerdicts) -> float | None:
@@ -107,7 +104,6 @@ class CitationRecall(JudgedMetric, frozen=True, kw_only=True):
     formula: ClassVar[str] = "claims that a cited passage supports / claims"
     asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.SUPPORT})
     sees: ClassVar[frozenset[AnswerFlaw]] = frozenset()
-    claims: ClassVar[VerdictKind | None] = None
     plain: ClassVar[str] = "share of the answers' claims that a cited passage supports"
 
     def value(self, verdicts: AnswerVerdicts) -> float | None:
