@@ -77,8 +77,8 @@ def match(
     A query has one to a few relevant documents and up to a thousand retrieved ones, so each relevant id is searched
     in the list and only the hits are kept. Where several items match one document, the first is the hit and the others
     are repeats, so that recall never exceeds 1. A span is found at the first item with which the items so far cover
-    enough of it (see `passages`); further items that cover any of it are repeats. One item may find several spans. Where
-    nobody can say whether a relevant span is there, the query is unfit.
+    enough of it (see `passages`); further items that cover any of it are repeats. One item may find several spans.
+    Where nobody can say whether a relevant span is there, the query is unfit.
 
     Ranks below `depth` are ignored (that to which a baseline was stored); None keeps the whole list. `default_k` is the
     cut-off for metrics without a number where the sample states none. Beyond hits there is only what is in `needs`.
