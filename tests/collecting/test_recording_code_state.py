@@ -73,7 +73,7 @@ def _project(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     yield
-    for name in ("search", "lib"):
+    for name in ("search", "lib", "of_a_folder", "of_a_file"):
         sys.modules.pop(name, None)
 
 
@@ -336,6 +336,22 @@ def test_a_run_states_how_it_was_made_and_on_its_first_line_alone() -> None:
     assert made["changed"].keys() == {"gold.jsonl"}
     assert made["begin"] < made["end"]
     assert first["code_version"] == f"{made['commit'][:12]}+changes"
+
+
+def test_what_is_imported_through_a_link_is_the_file_that_it_leads_to(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A link to a folder and one to a file, both outside of the repository."""
+    outside = tmp_path_factory.mktemp("outside")
+    Path("linked").mkdir()
+    for name in ("of_a_folder", "of_a_file"):
+        Path(f"linked/{name}.py").write_text("")
+    (outside / "folder").symlink_to(Path("linked").resolve())
+    (outside / "of_a_file.py").symlink_to(Path("linked/of_a_file.py").resolve())
+    Path("search.py").write_text(f"import sys\nsys.path += [{str(outside)!r}, {str(outside / 'folder')!r}]\n{APP}")
+    edit("search.py", "import of_a_file\nimport of_a_folder\n")
+    commit("links")
+    recorded()
+    made = json.loads(Path("run.jsonl").read_text().splitlines()[0])["recording"]
+    assert made["imported"] == ["lib.py", "linked/of_a_file.py", "linked/of_a_folder.py", "search.py"]
 
 
 @pytest.mark.full
