@@ -157,7 +157,10 @@ def _ranking(query_id: str, entry: Any, needs: frozenset[RunField], how: Matchin
 def _with_text(entry: Any) -> Any:
     """A bare text, or one with its score, as the item that it is the text of; the text is its id."""
     text, *score = entry if isinstance(entry, list | tuple) and len(entry) == len(("text", "score")) else (entry,)
-    return {"chunk_id": text, "text": text, "score": next(iter(score), None)} if isinstance(text, str) else entry
+    if not isinstance(text, str):
+        return entry
+    chunk_id = text or " "  # an empty text is a result, and holds its rank; an empty id is none
+    return {"chunk_id": chunk_id, "text": text, "score": next(iter(score), None)}
 
 
 def _by_query(given: Any, name: str) -> Iterator[tuple[str, Any]]:
