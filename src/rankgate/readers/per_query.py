@@ -72,7 +72,7 @@ def read_values(path: str, choose: Choose) -> Values:
             if query_id is None or query_id == "":
                 log.note(location, "a row has no query id")
             elif query_id in values:
-                log.note(location, f"query {shown(query_id)} stands twice; keep one row of it")
+                log.note(location, _twice(query_id))
             elif flaw is not None:
                 what = "; write null where a metric is undefined" if math.isnan(flaw) else ""
                 log.note(location, f"query {shown(query_id)}: the value {flaw} is not finite{what}")
@@ -100,7 +100,7 @@ def _of_table(file: ParquetFile, choose: Choose, log: ProblemLog) -> Iterator[_V
     from rankgate.readers.parquet import ID_TYPES, NUMBER_TYPES, quoted  # noqa: PLC0415 -- as above
 
     location = Problem("", file.name)
-    query = usual_names([*file.columns], {"query_id": (*QUERY, {"id"})}, "scores", location)["query_id"]
+    query = _query_column([*file.columns], location)
     chosen = choose([*file.columns], file.name)
     wanted = {query: (ID_TYPES, "ids are texts or whole numbers")}
     wanted |= dict.fromkeys(chosen, (NUMBER_TYPES - {"FLOAT"} | {"BOOLEAN", '"NULL"'}, "values are numbers"))
@@ -159,11 +159,11 @@ def read_scores(path: str, wanted: Collection[str] = ()) -> dict[str, QueryScore
     with open_source(path) as source, records_of(source, log) as records:
         for location, row in objects_in(records, "an object with the query and its scores", log):
             record = {name.strip(): cell for name, cell in row.items()}
-            key = key or usual_names([*record], {"query_id": (*QUERY, {"id"})}, "scores", location)["query_id"]
+            key = key or _query_column([*record], location)
             try:
                 query_id = id_of(record.get(key), "the query")
                 if query_id in rows:
-                    raise ValueError(f"query {shown(query_id)} stands twice; keep one row of it")
+                    raise ValueError(_twice(query_id))
             except ValueError as error:
                 log.note(location, error)
                 continue
@@ -234,3 +234,11 @@ def with_scores(run: Run, path: str, wanted: Collection[str] = ()) -> Run:
         log.raise_if_any()
 
     return replace(run, rankings=rankings(), quick=None, scored=frozenset(scores))
+
+
+def _query_column(names: Sequence[str], location: Problem) -> str:
+    return usual_names(names, {"query_id": (*QUERY, {"id"})}, "scores", location)["query_id"]
+
+
+def _twice(query_id: str) -> str:
+    return f"query {shown(query_id)} stands twice; keep one row of it"

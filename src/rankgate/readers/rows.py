@@ -18,8 +18,6 @@ from rankgate.readers.field_map import CUT, named
 from rankgate.readers.json_text import spoken
 from rankgate.readers.run_shapes import loose_shape, refuse_gaps, to_ranking
 
-RENUMBER = "renumber them, or order the rows by a score"
-
 
 class Order(Enum):
     """What orders the rows of a query.
@@ -147,7 +145,7 @@ def _sort(rows: list[Row], order: Order) -> None:
         try:
             refuse_gaps((row.rank, row.doc) for row in rows)
         except ValueError as error:
-            raise ValueError(f"{error}: {RENUMBER}") from error
+            raise ValueError(f"{error}: renumber them, or order the rows by a score") from error
     else:
         rows.sort(key=attrgetter("doc"), reverse=True)
         rows.sort(key=attrgetter("rank"))
