@@ -37,12 +37,13 @@ def lines_of(data: bytes) -> list[dict[str, Any]]:
 
 TEXT = st.text(st.characters(codec="utf-8"))
 IDS = st.lists(st.text(st.characters(codec="utf-8"), max_size=4), unique=True, max_size=8)
+RESULT_IDS = IDS.map(lambda ids: [each for each in ids if each])  # of which none is empty
 
 
 @st.composite
 def answered(draw: st.DrawFn) -> tuple[dict[str, Any], Generated | None]:
     """A run line and what it states of an answer."""
-    ids = draw(IDS)
+    ids = draw(RESULT_IDS)
     texts = draw(st.none() | st.dictionaries(st.sampled_from(ids) if ids else TEXT, TEXT, max_size=3 * bool(ids)))
     elsewhere = draw(st.dictionaries(TEXT, TEXT, max_size=2))
     context = None
