@@ -1,6 +1,7 @@
 """`{query: {document: number}}`: the JSON of ranx, pytrec_eval, BEIR and MTEB, as gold and as a run."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from tests.rows import each_row
 
 from rankgate.errors import RankgateError
+from rankgate.readers import recognition, score_dicts
 from rankgate.readers.formats import read_gold, read_run
 
 pytestmark = pytest.mark.usefixtures("in_an_empty_directory")
@@ -250,3 +252,9 @@ def test_any_run_reads_back(scores: dict[str, dict[str, float]], indent: int | N
 @given(scores=st.dictionaries(IDS, st.dictionaries(IDS, NUMBERS, max_size=3), max_size=3))
 def test_any_predictions_read_back(scores: dict[str, dict[str, float]]) -> None:
     assert run(META | {"default": {"test": scores}})[1].keys() == scores.keys()
+
+
+@pytest.mark.parametrize("pattern", [recognition._FIRST_SCORES, score_dicts._FIRST_IDS.decode()])
+def test_what_python_before_3_11_5_matches_wrongly_is_in_no_pattern(pattern: str) -> None:
+    """A possessive repeat, as `*+`, of a group that could match in several ways."""
+    assert not re.search(r"[*+?}]\+", pattern)

@@ -30,11 +30,11 @@ SEPARATORS = "\t,;"
 SEP = re.compile(rb'\A\s*"?sep=(.)"?\r?\n')  # how a spreadsheet states it, above the header
 _ENOUGH = 1 << 20  # bytes of a file of one endless line to look at
 _MSMARCO_COLUMNS, _QRELS_COLUMNS, _TREC_COLUMNS = 3, 4, 6
-_STRING = r'"(?:[^"\\]|\\.)*+"'
+_STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'  # nothing is possessive (`*+`): Python before 3.11.5 matches that wrongly
 # The first query of {query: {document: number}} that has a document; queries before it may have none.
 _FIRST_SCORES = (
-    rf"\s*\{{\s*(?:{_STRING}\s*:\s*\{{\s*\}}\s*,\s*)*+(?P<query>{_STRING})\s*:\s*"
-    rf"(?P<scores>\{{\s*(?:{_STRING}\s*:\s*[-\w.+]++\s*,\s*)*+{_STRING}\s*:\s*[-\w.+]++\s*\}})"
+    rf"\s*\{{\s*(?:{_STRING}\s*:\s*\{{\s*\}}\s*,\s*)*(?P<query>{_STRING})\s*:\s*"
+    rf"(?P<scores>\{{\s*(?:{_STRING}\s*:\s*[-\w.+]+\s*,\s*)*{_STRING}\s*:\s*[-\w.+]+\s*\}})"
 )
 _FIRST_KEY = rf"\s*\{{\s*({_STRING})"
 

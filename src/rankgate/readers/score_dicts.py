@@ -111,7 +111,7 @@ def _recognise(start: Beginning) -> Recognised:
 
 
 _LARGEST_USUAL_GAIN = 10
-_FIRST_IDS = rb'\{\s*(?:"(?:[^"\\]|\\.)*+"\s*:\s*\[\s*\]\s*,\s*)*+"(?:[^"\\]|\\.)*+"\s*:\s*\[\s*["\d]'
+_FIRST_IDS = rb'\{\s*(?:"[^"\\]*(?:\\.[^"\\]*)*"\s*:\s*\[\s*\]\s*,\s*)*"[^"\\]*(?:\\.[^"\\]*)*"\s*:\s*\[\s*["\d]'
 # Keys that say that an object is a line or a sample, and those of its own mappings of numbers.
 _OF_LINES = LINE_KEYS | SAMPLE_KEYS, {"latency_ms", "scores"}
 _OF_SAMPLES = LINE_KEYS | SAMPLE_KEYS | {"id"}, {"expected_output", "judge_labels"}
