@@ -264,7 +264,9 @@ def _more_text(report: Report) -> str:
     counts = report.conclusion.counts
     gates, same_cause = counts.get("gates_fail", 0), counts.get("same_cause", 0)
     parts = counts.get("segments_fail", 0) + counts.get("other_parts_fail", 0)
-    one, many = ("fails", "fail") if report.verdict is Verdict.FAIL else ("warns", "warn")
+    fails = report.verdict is Verdict.FAIL
+    one = "fails" if fails else "warns"
+    many = "fail" if fails else "warn"
     named = [more_parts(report.conclusion)] if parts else []
     if gates:
         named.append(count_text(gates, "more gate"))

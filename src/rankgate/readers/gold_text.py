@@ -22,6 +22,7 @@ from rankgate.readers.recognition import Beginning, GoldFormat, Likeness, Recogn
 from rankgate.readers.source import Source
 
 _YAML = rb"(?:- |-$|[\w\"'][^:\n]*:(?:\s|$))"  # how a line of it may begin
+_TEXTS = {type(None): 3, str: 5}  # beside its documents' ids a plain line has so many, by its input; with an object 6
 
 
 class _PlainLine(msgspec.Struct, gc=False, forbid_unknown_fields=True):
@@ -54,7 +55,7 @@ def _plain_sample(line: bytes, number: int) -> Sample | None:
     except (msgspec.MsgspecError, RecursionError):
         return None
     gains = written.expected_output
-    texts = len(gains) + (3 if written.input is None else 5 if isinstance(written.input, str) else 6)
+    texts = len(gains) + _TEXTS.get(type(written.input), 6)
     if line.count(b'"') != 2 * texts or b'""' in line:
         return None  # a quote within a text, a key that stands twice, or an id that is empty
     if isinstance(gains, list):

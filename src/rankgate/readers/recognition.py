@@ -38,7 +38,6 @@ _FIRST_SCORES = (
 )
 _FIRST_KEY = rf"\s*\{{\s*({_STRING})"
 
-
 # What a file is that begins so, and what to write in its place.
 _BINARY = {
     b"ARROW1": "an Arrow or Feather file; write Parquet",

@@ -330,7 +330,10 @@ class _Tilting:
         below, above = self._limit, max(self._limit, _FARTHEST)
         for _ in range(_HALVINGS):
             middle = (below + above) / 2
-            below, above = (middle, above) if self.mean_at(middle) < mean else (below, middle)
+            if self.mean_at(middle) < mean:
+                below = middle
+            else:
+                above = middle
         return above
 
     def _r_at(self, mean: float) -> float | None:
@@ -341,7 +344,10 @@ class _Tilting:
             _, tilted, variance, _ = self._cumulants(t)
             if variance <= 0:
                 return None
-            low, high = (t, high) if tilted < mean else (low, t)
+            if tilted < mean:
+                low = t
+            else:
+                high = t
             step = (mean - tilted) / variance
             if abs(step) <= _CLOSE * t:
                 return self._at(t).r

@@ -280,7 +280,9 @@ def _by_judge(curve: Curve) -> list[Line]:
 
 def _marks(curve: Curve) -> list[Mark]:
     """A ring for each point that was accepted, and on top the points by their verdicts."""
-    size, ring = (3.8, 7) if len(curve.points) <= _MANY else (2.3, 4.5)
+    is_long = len(curve.points) > _MANY
+    size = 2.3 if is_long else 3.8
+    ring = 4.5 if is_long else 7
     accepted = [point for point in curve.points if point.run.accepted]
     rings = [Mark(point.run.at, point.value, "circle", BEFORE, ring, ring=True) for point in accepted]
     for point in curve.points:
