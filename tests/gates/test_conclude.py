@@ -17,7 +17,7 @@ from rankgate.model.gate_result import GateResult
 from rankgate.model.headline import other_sentences, sentence
 from rankgate.model.lineage import GoldChanges
 from rankgate.model.report import Call, Provenance, Queries, Report, Source, exit_code
-from rankgate.model.values import Direction, Reason, ReasonKind, Ruling, Unit, Verdict
+from rankgate.model.values import Direction, EvidenceState, Reason, ReasonKind, Ruling, Unit, Verdict
 from rankgate.renderers.view.decided import first_rows
 
 PASS, WARN, FAIL = Verdict.PASS, Verdict.WARN, Verdict.FAIL
@@ -361,8 +361,17 @@ def test_a_segment_of_two_rules_counts_once_and_holds_by_both() -> None:
     assert [row.name for row in first_rows(found, 9).rows if row.kind == "rest"] == [("1 other language",)]
 
 
-def holds(segment: str) -> GateResult:
-    return gate(segment=segment, n=100)
+def test_a_segment_that_one_of_two_rules_cannot_prove_is_unproven_and_one_that_is_too_small_for_one_holds() -> None:
+    floors = [gate(FAIL, segment="lang:de", now=0.7, floor=0.9), *map(holds, ("lang:en", "lang:fr"))]
+    unproven = holds("lang:en", evidence_state=EvidenceState.INCONCLUSIVE)
+    found = report(gate(), *floors, gate(FAIL, segment="lang:de", now=0.7), unproven, holds("lang:fr", too_small=True))
+    counts = found.conclusion.counts
+    assert (counts["segments_hold"], counts["segments_unproven"]) == (1, 1)
+    assert [row.name for row in first_rows(found, 9).rows if row.kind == "rest"] == [("2 other languages, 1 unproven",)]
+
+
+def holds(segment: str, **more: Any) -> GateResult:
+    return gate(segment=segment, n=100, **more)
 
 
 @pytest.mark.parametrize(

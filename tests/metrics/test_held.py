@@ -94,6 +94,7 @@ def test_what_names_no_question_goes_by_its_place() -> None:
         ),
         (lambda: rankgate.score(JUDGMENTS, RESULTS.assign(qid=1.0)), "run: [0]: the query: expected an id, found 1.0"),
         (lambda: rankgate.score(JUDGMENTS, RESULTS[:0]), "run: no usual name for the query (found: nothing)"),
+        (lambda: rankgate.score(SAMPLES, {"q": ["a", ""]}), "run: query 'q': item 2 has an empty id"),
         (
             lambda: rankgate.score(SAMPLES, [{"query_id": "q", "retrieved": "prose"}]),
             "run: [0]: retrieved: expected a list of results, found 'prose'",
