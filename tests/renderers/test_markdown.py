@@ -29,6 +29,7 @@ from rankgate.renderers.markdown import (
     GOES_FIRST,
     OURS,
     SUMMARY_BYTES,
+    TEMPLATES,
     environment,
     render_comment,
     render_markdown,
@@ -395,6 +396,7 @@ def test_the_documentation_names_every_field_of_the_view_and_its_example_renders
         pytest.param("{{ report.summary + 1 }}", 1, "str", id="types"),
         pytest.param("{{ range(10 ** 9) | list }}", 1, "", id="endless range"),
         pytest.param("{% include 'other' %}", 1, "", id="another file"),
+        pytest.param("{% include '../markdown.py' %}", 1, "", id="a file beside our templates"),
         pytest.param("\n{{ 1 | text }}", 2, "", id="a number for a text"),
         pytest.param("\n{{ amount(0.5, 'share') }}", 2, "", id="text for a unit"),
         pytest.param("{{ command(report) }}", 1, "", id="a report for a command"),
@@ -494,7 +496,7 @@ def test_reasons_are_sentences_in_templates(templates: Templates, template: str,
 
 
 def test_ours_is_a_template_that_a_user_can_begin_with() -> None:
-    assert user_renderer(OURS.as_posix())(REPORT).split() == render_markdown(REPORT).split()
+    assert user_renderer(str(TEMPLATES / OURS))(REPORT).split() == render_markdown(REPORT).split()
 
 
 def test_a_reason_that_only_warns_is_never_labelled_fail() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -54,13 +54,16 @@ class Where(msgspec.Struct, frozen=True, kw_only=True):
     base: str | None = None
     branch: str | None = None
 
-    def ancestors(self) -> Sequence[str]:
-        """The commit to compare with and those before it, the nearest first; none where there is no repository."""
+    def ancestors(self, wanted: Collection[str]) -> Sequence[str]:
+        """The commit to compare with and those before it, the nearest first, up to a wanted one at least.
+
+        None where there is no repository.
+        """
         if self.tree is None:
             return ()
         from rankgate.files.git import known_ancestors  # noqa: PLC0415 -- paid only where a record names a commit
 
-        return known_ancestors(self.base, at=self.tree)
+        return known_ancestors(wanted, self.base, at=self.tree)
 
 
 class BaselineStore(Protocol):
@@ -106,8 +109,8 @@ def chosen_of(memory: Memory, where: Where | None, *, copy: bool = False) -> Cho
     Where only the newest one's rankings are kept it is that: which commit's it is was decided by who merged it.
     """
     records = memory.read("accepted", last=None if memory.every_run else 1)
-    known = where is not None and any(record.commit for record in records)
-    ancestors = where.ancestors() if where is not None and known else ()
+    commits = {record.commit for record in records if record.commit}
+    ancestors = where.ancestors(commits) if where is not None and commits else ()
     if memory.every_run or copy or not records:
         return choose(records, ancestors, branch=where.branch if where else None)
     [record] = records

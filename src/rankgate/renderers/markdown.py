@@ -23,7 +23,8 @@ from rankgate.renderers import phrases
 from rankgate.renderers.escape import cell, code, command_block, link, markdown, one_line, shorten
 from rankgate.renderers.view import View, view_of
 
-OURS = Path(__file__).parent / "templates" / "comment.md.j2"
+TEMPLATES = Path(__file__).parent / "templates"
+OURS = "comment.md.j2"  # one of them; a fold of it is compiled only where it is shown
 MARKER_ROOM = 512  # characters for the hidden line by which the comment is found again
 COMMENT_LIMIT = 65_536 - MARKER_ROOM  # characters; GitHub refuses a longer comment
 SUMMARY_BYTES = 65_535  # bytes, whatever GitHub's documentation says of characters
@@ -90,8 +91,8 @@ def _fitted(view: View, limit: int | None, measure: Callable[[str], int]) -> str
 
 
 def _ours(view: View) -> str:
-    with _mistakes_of(OURS.name):  # a report that somebody wrote by hand may lack what its parts name
-        text = template_of(OURS).render(view=view)
+    with _mistakes_of(OURS):  # a report that somebody wrote by hand may lack what its parts name
+        text = environment(sandboxed=False).get_template(OURS).render(view=view)
     # Sections leave blank lines behind where they are empty.
     return re.sub(r"\n{3,}", "\n\n", re.sub(r" +$", "", text, flags=re.MULTILINE)).strip() + "\n"
 
@@ -139,13 +140,17 @@ def _mistakes_of(name: str) -> Iterator[None]:
 
 @cache
 def environment(*, sandboxed: bool) -> jinja2.Environment:
-    """Our Jinja environment; a user's template runs in a sandbox in which values cannot be changed."""
+    """Our Jinja environment; a user's template runs in a sandbox in which values cannot be changed.
+
+    A template can include ours, and no other file.
+    """
     kind = jinja2.Environment
     if sandboxed:
         from jinja2.sandbox import ImmutableSandboxedEnvironment  # noqa: PLC0415 -- paid only for users' templates
 
         kind = ImmutableSandboxedEnvironment
     environment = kind(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -156,12 +161,6 @@ def environment(*, sandboxed: bool) -> jinja2.Environment:
     environment.filters |= FILTERS
     environment.globals |= FUNCTIONS
     return environment
-
-
-@cache
-def template_of(path: Path) -> jinja2.Template:
-    """A template of ours."""
-    return environment(sandboxed=False).from_string(path.read_text(encoding="utf-8"))
 
 
 def mistake(error: BaseException) -> tuple[str, int | None]:
