@@ -139,8 +139,8 @@ def oddities_of(gold: Gold, how: Matching, lists: Lists) -> Oddities | None:
     tied = len(now.tied) if len(now.tied) * 2 > len(now.by_query) else 0
     if not (never or now.rising or self_first or tied):
         return None
-    ids = now.documents.values() if how.by is By.DOC else now.documents
-    returned = list(islice(dict.fromkeys(ids), NAMED))
+    ids = dict.fromkeys(now.documents.values()) if how.by is By.DOC else now.documents
+    returned = list(islice(ids, NAMED))
     others: dict[str, str] = {}
     spellings: list[Spelling] = []
     if never:
