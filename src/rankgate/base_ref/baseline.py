@@ -13,7 +13,6 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.base_ref.files import Trees
-from rankgate.baselines import is_remote
 from rankgate.baselines.directory import directory_store, holds_acceptance
 from rankgate.baselines.memory import FOLDERS
 from rankgate.baselines.packing import kept_line
@@ -25,7 +24,7 @@ from rankgate.errors import RankgateError
 from rankgate.files.git import GitError
 from rankgate.model.lineage import AnchorMark
 from rankgate.model.values import Gold, Ranking, RunField
-from rankgate.readers.source import STDIN, is_spread, shown_path
+from rankgate.readers.source import STDIN, is_remote, is_spread, shown_path
 
 BaselineChange = Literal["added", "deleted", "replaced"]
 

@@ -16,7 +16,6 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.baselines import is_remote
 from rankgate.errors import Problem, RankgateError, bad_input, option, shown
 from rankgate.files.git import (
     FOLDER,
@@ -31,7 +30,7 @@ from rankgate.files.git import (
 )
 from rankgate.model.base_ref import Commit
 from rankgate.readers.formats import split_format
-from rankgate.readers.source import STDIN, shown_path
+from rankgate.readers.source import STDIN, is_remote, shown_path
 
 MAX_LINKS = 20  # that one path may follow
 DOCUMENTS = (".yaml", ".yml", ".json")  # how files that may be criteria end

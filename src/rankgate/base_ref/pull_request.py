@@ -36,7 +36,6 @@ from rankgate.base_ref.commits import (
 )
 from rankgate.base_ref.files import Trees, trees_at
 from rankgate.base_ref.worst import lower_gates, worst_of
-from rankgate.baselines import is_remote
 from rankgate.criteria import Criteria, InputFile
 from rankgate.criteria.inputs import Inputs
 from rankgate.criteria.run_code import with_code
@@ -54,7 +53,7 @@ from rankgate.model.lineage import AnchorMark
 from rankgate.model.remarks import BASELINE_SUPPLIED, label_notes
 from rankgate.model.report import Report
 from rankgate.model.values import FROM_MATCH, Gold, Ranking, RunField
-from rankgate.readers.source import parts_of
+from rankgate.readers.source import is_remote, parts_of
 
 _NOT_OF_LINES = FROM_MATCH | {RunField.VERDICTS}
 HALF = 0.5  # of the questions that a baseline has to have

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.baselines import KINDS, is_remote
 from rankgate.baselines.base import BaselineStore, MemoryStore, Where, chosen_of
 from rankgate.errors import bad_input
 from rankgate.model.values import RunField
 from rankgate.readers.base import Run
 from rankgate.readers.field_map import FieldMap
 from rankgate.readers.formats import read_run
+from rankgate.readers.source import STORES, is_remote
 
 if TYPE_CHECKING:
     from rankgate.baselines.memory import Memory
@@ -106,4 +106,4 @@ def remote_memory(spec: str) -> Memory:
         from rankgate.baselines.bucket import bucket_memory  # noqa: PLC0415 -- as above
 
         return bucket_memory(spec)
-    raise bad_input(f"unknown kind of baseline store; known are {KINDS}, and run files", file=spec)
+    raise bad_input(f"unknown kind of baseline store; known are {STORES}, and run files", file=spec)

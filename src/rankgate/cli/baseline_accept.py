@@ -12,7 +12,6 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.baselines import is_remote
 from rankgate.baselines.base import open_record
 from rankgate.baselines.clones import overtaken
 from rankgate.baselines.memory import Memory
@@ -46,6 +45,7 @@ from rankgate.model.report import Report
 from rankgate.model.values import CONTEXT_DEPTH, Gold, Ranking, RunField, Verdict
 from rankgate.model.wording import VERDICT_WORDS, count_text, value_text
 from rankgate.readers.formats import fingerprint_of
+from rankgate.readers.source import is_remote
 from rankgate.readers.yaml_text import quoted
 from rankgate.renderers.blocks import Block, Table, plain_text
 from rankgate.renderers.phrases import NOTHING

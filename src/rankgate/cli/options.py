@@ -8,12 +8,11 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from rankgate.baselines import KINDS
 from rankgate.criteria import DEFAULT_PATHS, InputFile
 from rankgate.errors import bad_input, did_you_mean, redacted_text
 from rankgate.metrics.names import COMPARED_METRICS
 from rankgate.readers.formats import GOLD_FORMATS, RUN_FORMATS, split_format
-from rankgate.readers.source import STDIN
+from rankgate.readers.source import STDIN, STORES
 
 if TYPE_CHECKING:
     from rankgate.criteria.inputs import Inputs
@@ -192,7 +191,7 @@ _MATCH = (
 SHARED: dict[str, tuple[str, str, dict[str, Any]]] = {
     "baseline": (
         "--baseline SPEC",
-        f"what to compare with: {KINDS}, or any run file (default: inputs.baseline)",
+        f"what to compare with: {STORES}, or any run file (default: inputs.baseline)",
         {"action": "named"},
     ),
     "criteria": (
@@ -213,7 +212,7 @@ SHARED: dict[str, tuple[str, str, dict[str, Any]]] = {
     "run": ("--run FILE", f"the run ({', '.join(RUN_FORMATS)}; {_INPUT})", {"action": "named"}),
     "store": (
         "--baseline SPEC",
-        f"the store: {KINDS} (default: inputs.baseline)",
+        f"the store: {STORES} (default: inputs.baseline)",
         {"dest": "store_named", "action": "read"},
     ),
     "table_or_json": (

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from rankgate.baselines import is_remote
 from rankgate.criteria import InputFile
 from rankgate.errors import ProblemKind, bad_input, on_one_line, option
 from rankgate.metrics.base import Metric
 from rankgate.model.base_ref import SetLabel
 from rankgate.model.values import Gold
 from rankgate.readers.formats import read_gold
-from rankgate.readers.source import STDIN, shown_path
+from rankgate.readers.source import STDIN, is_remote, shown_path
 
 if TYPE_CHECKING:
     from rankgate.baselines.base import BaselineStore

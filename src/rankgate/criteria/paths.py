@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,11 @@ import msgspec
 from rankgate.errors import RankgateError, bad_input, option
 from rankgate.readers.base import TABLE
 from rankgate.readers.field_map import FieldMap
-from rankgate.readers.source import open_source
+from rankgate.readers.source import SCHEME, open_source
 
 WAIVERS = "ship-waivers.yaml"  # beside the criteria, unless they name another place
 DEFAULT_PATHS = ("config/ship-criteria.yaml", "ship-criteria.yaml", ".github/ship-criteria.yaml")
 MAX_BYTES = 1_000_000  # hundreds of gates have a hundredth of it
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")  # of a baseline store that is no path: git+branch:, s3:
 
 
 class InputFile(msgspec.Struct, frozen=True):
@@ -87,7 +85,7 @@ def _mapping(value: Any, key: str) -> dict[str, Any]:
 
 def location(path: str, criteria_path: str) -> str:
     """Where an input lies: an address as it is, a path as `beside` says."""
-    return path if _SCHEME.match(path) else beside(criteria_path, path)
+    return path if SCHEME.match(path) else beside(criteria_path, path)
 
 
 def beside(criteria_path: str, path: str) -> str:

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
-from rankgate.baselines import is_remote
 from rankgate.model.lineage import RECORDING
 from rankgate.model.report import BaselineSource, Report, Source
-from rankgate.readers.source import STDIN
+from rankgate.readers.source import STDIN, is_remote
 
 if TYPE_CHECKING:
     from rankgate.collecting.code_state import CodeFiles

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from rankgate.baselines import is_remote
 from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import Inputs, Stores, not_named, not_recorded, refuse_failed
 from rankgate.errors import ProblemKind, RankgateError, bad_input, redacted
@@ -22,7 +21,7 @@ from rankgate.model.report import TrendPoint
 from rankgate.model.values import Gold, Ranking, RunField
 from rankgate.readers.base import CandidateSource, Run, RunSource, answering
 from rankgate.readers.formats import read_run
-from rankgate.readers.source import STDIN, near_name, shown_path
+from rankgate.readers.source import STDIN, is_remote, near_name, shown_path
 
 if TYPE_CHECKING:
     from rankgate.baselines.base import Where

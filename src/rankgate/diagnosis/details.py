@@ -296,7 +296,7 @@ class _Ranked(ListColumns):
     def columns(self) -> tuple[list[str], list[float | None]]:
         ids = list(self.query.ids[: self.depth])
         known = dict(self.sample.gains.items())
-        gains: list[float | None] = [known.get(item) for item in ids]
+        gains = list(map(known.get, ids))
         for rank, gain in (*self.query.repeats, *self.query.hits[::-1]):  # of several passages of an item the best
             if rank <= len(ids):
                 gains[rank - 1] = gain

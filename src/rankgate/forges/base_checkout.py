@@ -20,7 +20,6 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.base_ref.files import Tree, digest_below, digest_of
-from rankgate.baselines import is_remote
 from rankgate.baselines.base import Where
 from rankgate.baselines.clones import Clone, clone_of
 from rankgate.baselines.stores import copied, remote_memory
@@ -35,7 +34,7 @@ from rankgate.gates.not_judged import not_judged
 from rankgate.model.base_ref import Commit, SetLabel
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report
-from rankgate.readers.source import parts_of
+from rankgate.readers.source import is_remote, parts_of
 from rankgate.renderers.escape import code
 
 MAX_BYTES = 200_000_000  # of a pull request's files, all together

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import io
 import os
+import re
 import stat
 import sys
 from collections.abc import Callable, Iterator
@@ -23,6 +24,10 @@ _MANY = 10_000  # names to look through
 BOM = b"\xef\xbb\xbf"
 GZIP = b"\x1f\x8b"
 MAGIC = b"PAR1"  # of Parquet
+# What `--baseline` takes beside a run file, as messages and help name it.
+STORES = "a directory, git+branch:NAME, file://…, s3://… and other addresses"
+# `scheme:`, of more than one letter, so that a drive of Windows is none.
+SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 class FileMark(msgspec.Struct, frozen=True):
@@ -72,6 +77,12 @@ class Source(msgspec.Struct, frozen=True):
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
             raise bad_input(utf8_message(error), file=self.name, line=line) from error
+
+
+def is_remote(spec: str) -> bool:
+    """Whether a value names a store by a scheme and is no path: `git+branch:NAME`, `s3://…`."""
+    ours = "://" in spec or spec.startswith("git+branch:")  # whatever file may have that name
+    return bool(SCHEME.match(spec)) and (ours or not Path(spec).exists())
 
 
 def is_spread(path: str) -> bool:
