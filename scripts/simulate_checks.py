@@ -17,8 +17,8 @@ import numpy as np
 
 from rankgate.criteria.model import Criteria, parse_criteria
 from rankgate.criteria.starter import FEW_QUESTIONS, LARGE_DROP, SEGMENT_DROP, SEGMENT_QUESTIONS, SMALL_DROP
+from rankgate.gates.judging import judge_scores
 from rankgate.gates.lost_parts import unnamed_losses
-from rankgate.gates.results import judge_scores
 from rankgate.model.values import Verdict
 from rankgate.statistics.sign_flips import flip_p
 from simulate_parts import GATED, Floats, System, gold_of, made, real, scores_of

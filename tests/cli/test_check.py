@@ -332,12 +332,12 @@ def test_an_internal_error_is_a_report_that_does_not_pass(project: Path, monkeyp
     def broken(*_: object, **__: object) -> NoReturn:
         raise ZeroDivisionError("over zero")
 
-    monkeypatch.setattr("rankgate.gates.results.decide", broken)
+    monkeypatch.setattr("rankgate.gates.judging.decide", broken)
     assert main(["check", "-o", "report.json", "-o", "comment.md"]) == 2
     report = written()
     assert report["verdict"] == "not_judged"
     assert report["problems"][0]["message"].startswith(
-        "internal error: ZeroDivisionError: over zero in rankgate.gates.results:"
+        "internal error: ZeroDivisionError: over zero in rankgate.gates.judging:"
     )
     assert "internal error" in Path("comment.md").read_text(encoding="utf-8")
 

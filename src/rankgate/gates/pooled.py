@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from rankgate.collecting.pool import results_of
 from rankgate.criteria.runs import lists_of
 from rankgate.gates.evaluation import Case, Evaluation
-from rankgate.gates.results import fallen, judge_all
+from rankgate.gates.judging import fallen, judge_all
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import compare
 from rankgate.metrics.matching import BY_CHUNK, By

@@ -21,7 +21,7 @@ from rankgate.gates import sights
 from rankgate.gates import warnings as facts
 from rankgate.gates.apply_waivers import waivable
 from rankgate.gates.evaluation import refuse_lacking, refuse_misfits
-from rankgate.gates.results import judge_scores, overall_results
+from rankgate.gates.judging import judge_scores, overall_results
 from rankgate.gates.traffic import repeated
 from rankgate.metrics.plan import Plan, require_fields, require_gold_queries
 from rankgate.metrics.scored_baseline import as_baseline, ids_of
