@@ -55,13 +55,15 @@ def kept(scores: Scores, lists: Sequence[Ranking]) -> ScoredRun:
 def stale(
     now: Mapping[str, str],
     *,
+    before: Mapping[str, str] | None = None,
     asked: Gold | None = None,
     how: Matching = BY_CHUNK,
 ) -> str:
     """What is said, or nothing."""
     known, lists = asked or gold(), rankings(now)
+    baseline = None if before is None else scored(known, rankings(before), how)
     try:
-        refuse_stale(known, plan(how), kept(scored(known, lists, how), lists))
+        refuse_stale(known, plan(how), kept(scored(known, lists, how), lists), baseline)
     except RankgateError as error:
         return str(error)
     return ""
@@ -81,6 +83,26 @@ def stale(
 )
 def test_gold_stale(now: Mapping[str, str], *, expected: bool) -> None:
     assert bool(stale(now)) is expected
+
+
+HALF_EMPTY = {"q1": "x1 x2 x3", "q2": "x4", "q3": ""}
+NEARLY_EMPTY = {f"q{number}": "x1 x2" if number == 1 else "" for number in range(1, 11)}
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "expected"),
+    [
+        pytest.param(HALF_EMPTY, HALF_EMPTY, True, id="nothing found on either side: no loss could show"),
+        pytest.param(ACCEPTED, HALF_EMPTY, False, id="the baseline found it: a search that broke, and a loss"),
+        pytest.param(NEARLY_EMPTY, NEARLY_EMPTY, False, id="nearly all lists are empty: that is what is said"),
+    ],
+)
+def test_beside_a_baseline_that_finds_nothing_lists_need_not_be_full(
+    before: Mapping[str, str], now: Mapping[str, str], *, expected: bool
+) -> None:
+    told = stale(now, before=before, asked=gold({**RELEVANT, **dict.fromkeys(now, "a#1 b#1 c#1")}))
+    assert bool(told) is expected
+    assert told == "" or "2 of 3 lists hold results" in told
 
 
 @pytest.mark.parametrize(

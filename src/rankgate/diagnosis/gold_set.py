@@ -8,28 +8,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from itertools import islice, repeat
 
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.criteria.runs import lists_of
-from rankgate.errors import ProblemKind, bad_input, shown
+from rankgate.errors import ProblemKind, bad_input
 from rankgate.metrics.base import Metric
-from rankgate.metrics.matching import By, Matching, document_of
+from rankgate.metrics.matching import By
 from rankgate.metrics.plan import Plan, require_fields, require_gold_queries
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.lineage import MAX_IDS, GoldChanges, GoldMark
-from rankgate.model.report import NAMED
 from rankgate.model.scores import Scores, Unfit
-from rankgate.model.values import Gold, Ranking, RunField
-from rankgate.model.wording import count_text
+from rankgate.model.values import Gold, RunField
 
 STALE_SHARE = 0.01  # of the relevant ids that occur in the lists, and of the lists' ids that the gold names
-MIN_IDS = 3  # relevant ids: of fewer nobody can say that next to none occur
-FULL_SHARE = 0.5  # of the lists; a broken search gives short or empty ones
+MIN_CHANGED = 3  # questions with another text than the gold quotes: of fewer nobody can say that next to none is right
 MAX_MARKED = 100_000  # queries; a larger gold set is remembered as a whole only
 _BATCH = 1_000  # queries: the text of a whole large gold set would take more than the set
 _LENGTH = 8  # hexadecimal digits: of 100,000 relabelled queries one would go unnoticed in 40,000 such sets
@@ -43,12 +36,16 @@ def refuse_unfit(gold: Gold, plan: Plan, candidate: ScoredRun, baseline: ScoredR
     require_fields(candidate.scores, plan, candidate.run.name)
     if baseline:  # of it the matching alone: metrics without values are not compared
         require_fields(baseline.scores, replace(plan, metrics=[]), baseline.run.name)
-    refuse_stale(gold, plan, candidate)
+    refuse_stale(gold, plan, candidate, baseline.scores if baseline else None)
 
 
-def refuse_stale(gold: Gold, plan: Plan, candidate: ScoredRun) -> None:
-    """A gold set of other ids cannot judge a run: that is no FAIL but no verdict at all; see `stale_text`."""
-    if text := stale_text(gold, plan, candidate):
+def refuse_stale(gold: Gold, plan: Plan, candidate: ScoredRun, baseline: Scores | None = None) -> None:
+    """A gold set of other ids cannot judge a run: that is no FAIL but no verdict at all; see `stale_text`.
+
+    Beside lists of a baseline that find next to nothing either, no broken search could show as a loss.
+    """
+    blind = bool(baseline and baseline.rank_summaries and not finds_enough(gold, baseline, STALE_SHARE))
+    if text := stale_text(gold, plan, candidate, blind=blind):
         raise bad_input(text, file=gold.name, kind=ProblemKind.GOLD_STALE)
 
 
@@ -65,72 +62,30 @@ def by_ids(metric: Metric) -> bool:
     return metric.needs <= _OF_LISTS or RunField.PASSAGES in metric.needs
 
 
-def stale_text(gold: Gold, plan: Plan, run: ScoredRun) -> str:
+def stale_text(gold: Gold, plan: Plan, run: ScoredRun, *, blind: bool = False) -> str:
     """How it shows that the gold is stale for a run, and what to do; empty where it is not.
 
     It is stale where fewer than 1 % of its relevant ids occur in the run, the run's lists are full, and fewer than 1 %
-    of their ids occur in the gold set. That a baseline has the same ids proves nothing: it may share the fault.
+    of their ids occur in the gold set. Where a loss could not show (`blind`), it is enough that not nearly all lists
+    are empty. That a baseline has the same ids proves nothing: it may share the fault.
     So it is where next to no text that it quotes stands at its place, but others do (see `metrics.passages`).
     Where texts are matched, or no metric looks for relevant documents, ids say nothing; matched by document, or by
     offsets alone, documents count in place of ids. The lists are read only where the matched queries leave it possible.
     """
-    return _changed_text(run.scores) or _other_ids_text(gold, plan, run)
+    by_text = plan.how.by is By.TEXT
+    changed = _changed_text(run.scores)
+    if changed or by_text or not any(map(by_ids, plan.metrics)) or finds_enough(gold, run.scores, STALE_SHARE):
+        return changed
+    from rankgate.diagnosis.other_ids import other_ids_text  # noqa: PLC0415 -- paid only where next to nothing is found
 
-
-def _other_ids_text(gold: Gold, plan: Plan, run: ScoredRun) -> str:
-    """That the run and the gold name different ids; see `stale_text`."""
-    how = plan.how
-    if how.by is By.TEXT or not any(map(by_ids, plan.metrics)) or finds_enough(gold, run.scores, STALE_SHARE):
-        return ""
-    lists = [summary.retrieved for summary in run.scores.rank_summaries.values() if summary.ranks]
-    full = _full_lists(lists)
-    if full == 0 or full < FULL_SHARE * len(lists):
-        return ""
-    returned = _names(lists_of(run), how)
-    name_of = (lambda span: span.rpartition(":")[0]) if how.by is By.SPAN else str  # DOCUMENT:START-END
-    relevant = dict.fromkeys(name_of(doc) for sample in gold.samples.values() for doc in sample.relevant())
-    occurring = len(relevant.keys() & returned.keys())
-    if not returned or len(relevant) < MIN_IDS or occurring >= STALE_SHARE * len(relevant):
-        return ""
-    known: set[str] = set()
-    for sample in gold.samples.values():
-        known.update(map(name_of, [*sample.gains, *sample.judge_gains, *sample.negatives]))
-    if len(returned.keys() & known) >= STALE_SHARE * len(returned):
-        return ""
-    run_has = ", ".join(map(shown, islice(returned, NAMED))) + _respelled_text(relevant, returned)
-    one = "chunk" if how.by is By.CHUNK else "document"
-    remedy = ", or gate by document with `match: doc`" if how.by is By.CHUNK else ""
-    ids = count_text(len(relevant), "relevant id occurs", "relevant ids occur")
-    full_of = count_text(len(lists), "list is", "lists are")
-    gold_has = ", ".join(map(shown, islice(relevant, NAMED)))
-    return (
-        f"gold stale: {occurring:,} of {ids} in any ranking, {full:,} of {full_of} full; did the {one} ids change, or "
-        f"is another corpus indexed? Map the gold set to the new ids{remedy}; the gold set has {gold_has}, the run "
-        f"{run_has}"
-    )
-
-
-def _full_lists(lengths: Sequence[int | None]) -> int:
-    """How many lists are as long as most are, or longer; 0 where most are empty. None is a length that is not known."""
-    counts = Counter(length for length in lengths if length is not None)
-    full_length = max(counts, key=lambda length: (counts[length], length), default=0)
-    return sum(count for length, count in counts.items() if length >= full_length) if full_length else 0
-
-
-def _respelled_text(gold_ids: Iterable[str], run_ids: Iterable[str]) -> str:
-    """`: 'D1' and 'd1' differ in case alone`, of the first id that the run has in another form; empty for none."""
-    from rankgate.collecting.spelling import differs_in, respelled  # noqa: PLC0415 -- paid only where the gold is stale
-
-    for gold_id, run_id in respelled(gold_ids, run_ids).items():
-        return f": {shown(gold_id)} and {shown(run_id)} differ in {differs_in(gold_id, run_id)} alone"
-    return ""
+    return other_ids_text(gold, plan.how, run, STALE_SHARE, blind=blind)
 
 
 def _changed_text(candidate: Scores) -> str:
     """How it shows that the documents are not those of which the gold quotes passages; empty where they are."""
     changed = sum(why is Unfit.STALE for why in candidate.unfit.values())
     present = sum(any(summary.ranks) for summary in candidate.rank_summaries.values())
-    if changed < MIN_IDS or present >= STALE_SHARE * (changed + present):
+    if changed < MIN_CHANGED or present >= STALE_SHARE * (changed + present):
         return ""
     return (
         f"gold stale: for {changed:,} of {changed + present:,} questions the run shows another text where the gold set "
@@ -149,19 +104,6 @@ def finds_enough(gold: Gold, candidate: Scores, share: float) -> bool:
         if occurring and len(occurring) >= enough:
             return True
     return False
-
-
-def _names(rankings: Iterable[Ranking], how: Matching) -> dict[str, None]:
-    """The ids that these lists hold, in order; or the documents, as each item states its own, or as its id says."""
-    if how.by is By.CHUNK:
-        return dict.fromkeys(item_id for ranking in rankings for item_id in ranking.ids)
-    names: dict[str, None] = {}
-    for ranking in rankings:
-        items = ranking.details.items if ranking.details else None
-        for item_id, item in zip(ranking.ids, items or repeat(None), strict=False):
-            if how.by is By.DOC or (item and item.start is not None):  # by offsets, an item without any is no passage
-                names[document_of(item_id, item.doc_id if item else None, how.separator)] = None
-    return names
 
 
 def mark_of(gold: Gold, fingerprint: str, *, by_query: bool = True) -> GoldMark:

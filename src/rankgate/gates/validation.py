@@ -211,7 +211,7 @@ def _judged(reading: _Reading, gold: Gold, run: Run, lists: Lists, path: str) ->
     criteria = reading.criteria
     if criteria is None:
         return []
-    refuse_stale(gold, plan, ScoredRun(run, candidate, kept=lists))
+    refuse_stale(gold, plan, ScoredRun(run, candidate, kept=lists), baseline.scores if baseline else None)
     judges: Mapping[str, Judge] = {}
     if RunField.VERDICTS in plan.needs:
         from rankgate.gates.judged import people_of  # noqa: PLC0415 -- paid only where answers are judged
