@@ -5,6 +5,8 @@ import gzip
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 
 from rankgate.errors import RankgateError
 from rankgate.readers.formats import read_gold
@@ -69,6 +71,48 @@ def test_a_table_with_tabs_and_four_columns_is_none() -> None:
 def test_header_of_trec_qrels(heading: str) -> None:
     assert refusal(f"qid iter docid {heading}\n301 0 d 1\n") == [
         f"gold:1: qid: the gain '{heading}' is not a finite number; if that is a header, remove the row"
+    ]
+
+
+NAMES = st.sampled_from(["q", "Q1", "#q", "1", *["q", "d"] * 9, "é", "\u00a0", "\x00", "q\x1c", "a b", ""])
+GAINS = ["1", "0", "-1", "2.0", "1e3", "1001", "-1001", "-0", "1e999", "nan", "1_0", "+1", "01", ".5", "1,2", "[1]"]
+ENDS = st.sampled_from(["\n", "\n", "\r\n", "\n\n", " \n"])
+ROWS = st.tuples(NAMES, st.just("0"), NAMES, st.sampled_from(GAINS), ENDS)
+
+
+def read_with_lines(content: str) -> list[str] | dict[str, tuple[int | None, dict[str, float]]]:
+    Path("gold").write_text(content, encoding="utf-8", newline="")
+    try:
+        samples = read_gold("gold", "qrels", scored=False).samples
+    except RankgateError as error:
+        return str(error).splitlines()
+    return {query_id: (sample.line, dict(sample.gains)) for query_id, sample in samples.items()}
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(ROWS, min_size=1, max_size=3))
+@example([("q", "0", "d", "-1001", "\n")])
+@example([("q", "0", "d", "1,2", "\n"), ("q", "0", "e", "1", "\n")])
+@example([("q", "0", "d 1", "1", "\n"), ("q", "", "d", "1", "\n")])  # as many words as two rows have
+def test_plain_rows_of_qrels_are_read_as_others(rows: list[tuple[str, ...]]) -> None:
+    """A comment has all rows of a small file read one by one."""
+    content = "".join(" ".join(row[:4]) + row[4] for row in rows)
+    assert read_with_lines(f"x 0 d 1\n{content}") == read_with_lines(f"x 0 d 1\n{content}# in all: {len(rows)}\n")
+
+
+def test_lines_of_many_qrels() -> None:
+    """Rows are read many at a time, and among plain ones stands one that is not."""
+    rows = [f"q{number // 2} 0 d{number} {number % 3}\n" for number in range(20_000)]
+    rows[9_000] = "q4500 0 é +1\n"
+    read = read_with_lines("".join(rows))
+    assert isinstance(read, dict)
+    assert read["q4500"] == (9_001, {"é": 1.0, "d9001": 1.0})
+    assert [line for line, _ in read.values()] == list(range(1, 20_001, 2))
+    rows[15_001] = "q7500 0 d15000 9\n"
+    rows[19_999] = "q9999 0 d yes\n"
+    assert read_with_lines("".join(rows)) == [
+        "gold:15002: q7500: conflicting judgment: 'd15000' has gain 0 above and 9 here",
+        "gold:20000: q9999: the gain 'yes' is not a finite number; write 1 or 0",
     ]
 
 

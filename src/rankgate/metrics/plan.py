@@ -91,8 +91,8 @@ def require_kind(gold: Gold, plan: Plan) -> None:
     wrong = "as a span; write `match: span`"
     wrong = "by id, and `match: span` reads spans; `rankgate gold anchor` turns ids into them" if by_span else wrong
     for sample in gold.samples.values():
-        ids = (each for each in sample.gains if each not in sample.spans)
-        if (stray := next(ids if by_span else iter(sample.spans), None)) is not None:
+        ids = (each for each in sample.gains if each not in sample.spans) if by_span else iter(sample.spans)
+        if (stray := next(ids, None)) is not None:
             message = f"sample {shown(sample.query_id)} names {shown(stray)} {wrong}"
             log.add(Problem(message, gold.name, sample.line))
         for problem in ids_beside_spans(gold, sample) if by_span else ():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated
 
 import msgspec
@@ -34,19 +34,25 @@ class _PlainLine(msgspec.Struct, gc=False, forbid_unknown_fields=True):
 
 
 _plain_line = msgspec.json.Decoder(_PlainLine).decode
+_Hold = Callable[[dict[str, float]], Mapping[str, float]]  # what the gains of a sample are held in
 
 
 def _read_jsonl(source: Source, log: ProblemLog) -> dict[str, Sample]:
     samples: dict[str, Sample] = {}
+    hold: _Hold = dict
     for number, line in source.lines():
-        plain = _plain_sample(line, number)
+        if number > MANY and hold is dict:
+            from rankgate.model.large_runs import compact  # noqa: PLC0415 -- paid only by a large gold set
+
+            hold = compact
+        plain = _plain_sample(line, number, hold)
         if plain is not None and samples.setdefault(plain.query_id, plain) is plain:
             continue
         _read_line(line, number, samples, source, log)
     return samples
 
 
-def _plain_sample(line: bytes, number: int) -> Sample | None:
+def _plain_sample(line: bytes, number: int, hold: _Hold) -> Sample | None:
     """The sample of a line of JSONL, as `to_sample` makes it, at several times its speed; None where that must look."""
     if not line.isascii():
         return None
@@ -64,18 +70,12 @@ def _plain_sample(line: bytes, number: int) -> Sample | None:
         gains = {doc: USUAL_GAINS.get(gain, gain) for doc, gain in gains.items()}
     return Sample(
         query_id=written.id,
-        gains=gains if number <= MANY else _compact(gains),
+        gains=hold(gains),
         judge_gains=NO_ENTRIES,
         spans=NO_ENTRIES,
         question=question_of(written.input),
         line=number,
     )
-
-
-def _compact(gains: dict[str, float]) -> Mapping[str, float]:
-    from rankgate.model.large_runs import compact  # noqa: PLC0415 -- paid only by a large gold set
-
-    return compact(gains)
 
 
 def _read_line(line: bytes, number: int, samples: dict[str, Sample], source: Source, log: ProblemLog) -> None:

@@ -166,7 +166,8 @@ def read_judgments(fields: FieldMap, records: Records, log: ProblemLog) -> dict[
         for doc, value in judged.pairs:
             try:
                 if value is not None and value != "":
-                    add_judgment(sample, id_of(doc, "the document"), value)
+                    document = id_of(doc, "the document")
+                    add_gain(sample, document, gain_of(document, value))
             except ValueError as error:
                 rated = "".join(
                     f"; {shown(who)} is the {column} here: keep the rows of one" for column, who in judged.raters
@@ -175,14 +176,18 @@ def read_judgments(fields: FieldMap, records: Records, log: ProblemLog) -> dict[
     return samples
 
 
-def add_judgment(sample: Sample, doc: str, value: Any) -> None:
-    """Take one judgment, a number or the text of one, into the gains; a ValueError says what is wrong with it."""
+def gain_of(doc: str, value: Any) -> float:
+    """The gain of a judgment, a number or the text of one; a ValueError says what is wrong with it."""
     gain = _number(value)
     if gain is None:
         hint = "; if that is a header, remove the row" if named(GAIN, [value]) else ""
         hint = "; write 1 or 0" if str(value).casefold() in _YES_OR_NO else hint
         raise ValueError(f"the gain {shown(value)} is not a finite number{hint}")
-    gain = check_gain(doc, gain)
+    return check_gain(doc, gain)
+
+
+def add_gain(sample: Sample, doc: str, gain: float) -> None:
+    """Take one judgment into the gains; a ValueError where the document has another gain already."""
     gains: dict[str, float] = sample.gains  # type: ignore[assignment]
     if gains.setdefault(doc, gain) != gain:
         raise ValueError(f"conflicting judgment: {shown(doc)} has gain {gains[doc]:g} above and {gain:g} here")

@@ -7,8 +7,9 @@ of Quepid.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 from msgspec.structs import force_setattr, replace
@@ -16,15 +17,16 @@ from msgspec.structs import force_setattr, replace
 from rankgate.errors import Problem, bad_input, shown
 from rankgate.model.large_runs import compact
 from rankgate.model.values import MANY, Sample
-from rankgate.readers.base import NO_ENTRIES, ProblemLog, finite_number
+from rankgate.readers.base import LARGEST_GAIN, NO_ENTRIES, USUAL_GAINS, ProblemLog, finite_number
 from rankgate.readers.corpus import read_corpus
 from rankgate.readers.field_map import FieldMap
-from rankgate.readers.judgments import add_judgment, read_judgments, read_usual_gold
+from rankgate.readers.judgments import add_gain, gain_of, read_judgments, read_usual_gold
 from rankgate.readers.recognition import Beginning, GoldFormat, Likeness, Recognised
 from rankgate.readers.source import Source, shown_path, utf8_message
-from rankgate.readers.tables import BEIR_COLUMNS, columns_of
+from rankgate.readers.tables import BEIR_COLUMNS, blocks, columns_of, plain_columns, plain_numbers
 
 _LAYOUT = "query iteration document gain"
+_Row = tuple[int, str, str, float]  # line, query, document, gain
 # A document's name where the iteration belongs, and a gain where the document does.
 _EXPORTED = re.compile(rb"\S+\t(?!Q0\t)(?=\S*[^\d\s])\S+\t-?\d{1,2}\t\S+\s*\Z", re.IGNORECASE)
 _LTR_ROW = re.compile(
@@ -36,20 +38,47 @@ _LTR_QUESTION = re.compile(r"\s*#\s*qid:(?P<query>[^\s:]+):\s*(?P<text>.*\S)")
 
 def _read_qrels(source: Source, log: ProblemLog) -> dict[str, Sample]:
     """Judgments without questions or tags; as in trec_eval, a line that begins with `#` is a comment."""
-    lines = ((number, line) for number, line in source.lines() if not line.startswith(b"#"))
     samples: dict[str, Sample] = {}
-    for number, (query_id, _, doc, gain) in columns_of(lines, _LAYOUT, source.name, log):
-        sample = samples.get(query_id)
-        if sample is None:
-            sample = Sample(query_id=query_id, gains={}, judge_gains=NO_ENTRIES, spans=NO_ENTRIES, line=number)
-            samples[query_id] = sample
-        try:
-            add_judgment(sample, doc, gain)
-        except ValueError as error:
-            log.add(Problem(str(error), source.name, number, query_id))
+    first = 1
+    for block in blocks(source.stream):
+        for number, query_id, doc, gain in _plain(block, first) or _careful(block, first, source.name, log):
+            sample = samples.get(query_id)
+            if sample is None:
+                sample = Sample(query_id=query_id, gains={}, judge_gains=NO_ENTRIES, spans=NO_ENTRIES, line=number)
+                samples[query_id] = sample
+            try:
+                add_gain(sample, doc, gain)
+            except ValueError as error:
+                log.add(Problem(str(error), source.name, number, query_id))
+        first += block.count(b"\n")
     for sample in samples.values() if len(samples) > MANY else ():
         force_setattr(sample, "gains", compact(sample.gains))
     return samples
+
+
+def _plain(block: bytes, first: int) -> Iterable[_Row] | None:
+    """The rows of a block of which the first has that number, or None where any of them needs a closer look."""
+    columns = None if block.startswith(b"#") or b"\n#" in block else plain_columns(block, len(_LAYOUT.split()))
+    if columns is None:
+        return None
+    queries, _, docs, written = columns
+    gains = plain_numbers(written)
+    if gains is None or min(gains) < -LARGEST_GAIN or max(gains) > LARGEST_GAIN:
+        return None
+    return zip(count(first), queries, docs, [USUAL_GAINS.get(gain, gain) for gain in gains], strict=False)
+
+
+def _careful(block: bytes, first: int, name: str, log: ProblemLog) -> Iterator[_Row]:
+    """The same rows one by one, without those that are noted because something is wrong with them."""
+    numbered = enumerate(block.split(b"\n"), start=first)
+    lines = ((number, line) for number, line in numbered if line.split() and not line.startswith(b"#"))
+    for number, (query_id, _, doc, written) in columns_of(lines, _LAYOUT, name, log):
+        try:
+            gain = gain_of(doc, written)
+        except ValueError as error:
+            log.add(Problem(str(error), name, number, query_id))
+        else:
+            yield number, query_id, doc, gain
 
 
 def beir_files(folder: str) -> tuple[str, str | None]:

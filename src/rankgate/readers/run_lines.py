@@ -29,10 +29,7 @@ from rankgate.readers.recognition import (
     of_two,
 )
 from rankgate.readers.source import Source
-from rankgate.readers.strict_lines import (
-    Lines,
-    stated_beside,
-)
+from rankgate.readers.strict_lines import Lines, stated_beside
 
 if TYPE_CHECKING:
     from rankgate.readers.loose_lines import LooseLines

@@ -86,10 +86,13 @@ def strict_ranking(line: StrictLine, *, timed: bool) -> Ranking | None:
         return None
     items = line.topk or ()
     ids = [item.chunk_id for item in items] if line.retrieved is None else line.retrieved
-    if len({*ids}) != len(ids) or "" in ids or not line.query_id:
+    unlike = {*ids}
+    if len(unlike) != len(ids) or "" in unlike or not line.query_id:
+        return None
+    if [item.rank for item in items] != SEQUENCE[: len(items)]:
         return None
     times = stages_of(line.latency_ms) if timed else None
-    if [item.rank for item in items] != SEQUENCE[: len(items)] or not plausible(times):
+    if times and not plausible(times):
         return None
     documents = None
     if isinstance(line, DocLine):

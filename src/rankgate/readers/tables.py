@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, zip_longest
-from typing import Any
+from typing import Any, BinaryIO
+
+import msgspec
 
 from rankgate.errors import Problem, bad_input, on_one_line, shown
 from rankgate.model.values import Ranking, RunField
@@ -35,6 +37,11 @@ from rankgate.readers.source import Source, utf8_message
 _OPTIONAL = ("score", "rank", "text", "doc_id", "doc_version", "start", "end", "latency_ms")
 _MSMARCO = "query document rank"
 BEIR_COLUMNS = ("query-id", "corpus-id", "score")
+_BLOCK = 1 << 16
+_ROW_END = "\0"
+# What a text's split() takes for white space and the bytes' does not; and our own mark.
+_ODD = (b"\x1c", b"\x1d", b"\x1e", b"\x1f", _ROW_END.encode())
+_numbers = msgspec.json.Decoder(list[float]).decode
 RAGAS_NAMES = (*RAGAS_RETRIEVED, *RAGAS_REFERENCE)
 
 
@@ -231,6 +238,42 @@ def columns_of(
         else:
             text = shown(" ".join(columns))
             log.add(Problem(f"expected {count} columns ({layout}), found {len(columns)}: {text}", name, number))
+
+
+def blocks(stream: BinaryIO) -> Iterator[bytes]:
+    """The lines, many at a time; the last has its end of line added where it lacks one."""
+    while block := stream.read(_BLOCK):
+        if not block.endswith(b"\n"):
+            block += stream.readline()
+        yield block if block.endswith(b"\n") else block + b"\n"
+
+
+def plain_columns(block: bytes, count: int) -> list[list[str]] | None:
+    """The so many columns of the rows of a block in plain ASCII, or None where any of them needs a closer look.
+
+    With a mark in place of every line end, each row has six columns exactly where every seventh word is a mark and
+    there are as many marks as lines; and so of any other count.
+    """
+    if not block.isascii() or any(odd in block for odd in _ODD):
+        return None
+    words = block.decode("ascii").replace("\n", f" {_ROW_END} ").split()
+    width = count + 1
+    rows = block.count(b"\n")
+    if len(words) != width * rows or words[count::width].count(_ROW_END) != rows:
+        return None
+    return [words[at::width] for at in range(count)]
+
+
+def plain_numbers(column: list[str]) -> list[float] | None:
+    """The finite numbers of a column, as JSON reads them: five times as fast as `float`, with the same result.
+
+    None where any needs a closer look.
+    """
+    try:
+        numbers = _numbers(f"[{','.join(column)}]")
+    except msgspec.MsgspecError:
+        return None
+    return numbers if len(numbers) == len(column) else None
 
 
 def _decoded(source: Source) -> Iterator[str]:

@@ -22,15 +22,10 @@ from rankgate.readers.recognition import Beginning, Likeness, RunFormat
 from rankgate.readers.rows import two_systems
 from rankgate.readers.source import Source
 from rankgate.readers.strict_lines import MIN_SCORES
-from rankgate.readers.tables import columns_of
+from rankgate.readers.tables import blocks, columns_of, plain_columns, plain_numbers
 
 RUN_COLUMNS = 6
 _LAYOUT = "query Q0 document rank score tag"
-_BLOCK = 1 << 16
-_ROW_END = "\0"
-_numbers = msgspec.json.Decoder(list[float]).decode
-# What a text's split() takes for white space and the bytes' does not; and our own mark.
-_ODD = (b"\x1c", b"\x1d", b"\x1e", b"\x1f", _ROW_END.encode())
 # By row: query, document, score, tag, rank.
 _Rows = tuple[Sequence[str], Sequence[str], Sequence[float], Sequence[str], Sequence[str]]
 
@@ -66,7 +61,7 @@ def _rankings(stream: BinaryIO, name: str, log: ProblemLog, *, together: bool) -
     """
     queries: dict[str, _Gathered] = {}
     number = 1
-    for block in _blocks(stream):
+    for block in blocks(stream):
         for rows in _by_query(_plain(block) or _careful(block, number, name, log)):
             query = queries.get(rows.query_id)
             if query is None:
@@ -93,34 +88,14 @@ def _all_ranked(queries: dict[str, _Gathered]) -> Iterator[Ranking]:
         yield _ranked(query_id, queries.pop(query_id))
 
 
-def _blocks(stream: BinaryIO) -> Iterator[bytes]:
-    """The lines, many at a time; the last has its end of line added where it lacks one."""
-    while block := stream.read(_BLOCK):
-        if not block.endswith(b"\n"):
-            block += stream.readline()
-        yield block if block.endswith(b"\n") else block + b"\n"
-
-
 def _plain(block: bytes) -> _Rows | None:
-    """The rows of a block in plain ASCII, or None where any of them needs a closer look.
-
-    With a mark in place of every line end, each row has six columns exactly where every seventh word is a mark and
-    there are as many marks as lines. JSON reads finite scores five times as fast as `float`, with the same result.
-    """
-    if not block.isascii() or any(odd in block for odd in _ODD):
+    """The rows of a block, or None where any of them needs a closer look."""
+    columns = plain_columns(block, RUN_COLUMNS)
+    if columns is None:
         return None
-    words = block.decode("ascii").replace("\n", f" {_ROW_END} ").split()
-    width = RUN_COLUMNS + 1
-    count = block.count(b"\n")
-    if len(words) != width * count or words[RUN_COLUMNS::width].count(_ROW_END) != count:
-        return None
-    try:
-        scores = _numbers(f"[{','.join(words[4::width])}]")
-    except msgspec.MsgspecError:
-        return None
-    if len(scores) != count:
-        return None
-    return words[0::width], words[2::width], scores, words[5::width], words[3::width]
+    queries, _, docs, ranks, written, tags = columns
+    scores = plain_numbers(written)
+    return None if scores is None else (queries, docs, scores, tags, ranks)
 
 
 def _careful(block: bytes, first: int, name: str, log: ProblemLog) -> _Rows:
