@@ -92,6 +92,7 @@ def read_with_lines(content: str) -> list[str] | dict[str, tuple[int | None, dic
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(ROWS, min_size=1, max_size=3))
 @example([("q", "0", "d", "-1001", "\n")])
+@example([("q", "0", "d\x1c", "1", "\n")])  # of which a text's split() would take the end for white space
 @example([("q", "0", "d", "1,2", "\n"), ("q", "0", "e", "1", "\n")])
 @example([("q", "0", "d 1", "1", "\n"), ("q", "", "d", "1", "\n")])  # as many words as two rows have
 def test_plain_rows_of_qrels_are_read_as_others(rows: list[tuple[str, ...]]) -> None:
