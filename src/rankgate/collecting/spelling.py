@@ -120,15 +120,25 @@ def _folded(ids: list[str]) -> list[str]:
 def differs_in(one: str, other: str) -> str:
     """In what alone two ids differ; nothing where they differ in more, as two files of one name do."""
     names: list[str] = []
+    left = one, other
     for name, fold in FOLDS.items():
-        folded = fold(one), fold(other)
-        lost = one.removesuffix(folded[0]), other.removesuffix(folded[1])
+        folded = fold(left[0]), fold(left[1])
+        lost = left[0].removesuffix(folded[0]), left[1].removesuffix(folded[1])
         if name == "an extension":
-            lost = one.removeprefix(folded[0]), other.removeprefix(folded[1])
+            lost = left[0].removeprefix(folded[0]), left[1].removeprefix(folded[1])
         if name in _PARTS and not any(long.endswith(short) for long, short in (lost, lost[::-1])):
             return ""
-        names += [name] if lost[0] != lost[1] and folded != (one, other) else []
-        one, other = folded
-        if one == other:
-            return " and ".join(names)
+        if lost[0] != lost[1] and folded != left:
+            names.append(name)
+        left = folded
+        if left[0] == left[1]:
+            return " and ".join(each for each in names if _differ_without(each, one, other)) or " and ".join(names)
     return ""
+
+
+def _differ_without(left_out: str, one: str, other: str) -> bool:
+    """Whether two ids differ where this fold is left out: both may have capitals, and differ in a path alone."""
+    for name, fold in FOLDS.items():
+        if name != left_out:
+            one, other = fold(one), fold(other)
+    return one != other
