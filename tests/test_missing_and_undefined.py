@@ -329,6 +329,16 @@ def test_a_segment_that_lacks_its_values_is_not_judged() -> None:
         "not_judged",
         missing(6, among=30),
     )
+    assert "| `lang:pt` · 24 of 30 questions |" in Path("comment.md").read_text(encoding="utf-8")
+
+
+def test_not_all_questions_have_a_value() -> None:
+    run("new.jsonl", first(72, null))
+    check(baseline=None, regression_max=None)
+    assert "| 48 of 120 questions |" in Path("comment.md").read_text(encoding="utf-8")
+    run("new.jsonl", first(1, null, lambda _: scored(0.1)))
+    check(baseline=None, regression_max=None)
+    assert "| 119 of 120 questions |" in Path("comment.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

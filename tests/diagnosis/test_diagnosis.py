@@ -134,6 +134,13 @@ def test_lists_of_other_questions() -> None:
     assert rules(found(now, before, RECALL))[0] == "mixed_up"
 
 
+def test_a_list_that_several_questions_had_is_of_none() -> None:
+    first = list(lists())[:3]
+    before = {**lists(), **{query: Ranking(query, ["popular"]) for query in first}}
+    now = {query: Ranking(query, ["popular"]) for query in before}
+    assert "mixed_up" not in rules(found(now, before, RECALL))
+
+
 @pytest.mark.parametrize(
     ("raw", "expected"),
     [

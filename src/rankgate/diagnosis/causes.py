@@ -181,9 +181,9 @@ class _Pairs:
         self.metric = losses.metric
         self.now = now
         self.baseline = baseline
-        self.owners: dict[tuple[str, ...], str] = {}  # the first question that a list of the baseline is of
-        for query in self.samples:
-            self.owners.setdefault(self.before_of(query), query)
+        shared = Counter(map(self.before_of, self.samples))
+        # The question that a list of the baseline is of, where it is of one alone.
+        self.owners = {before: query for query in self.samples if shared[before := self.before_of(query)] == 1}
         answered = (query for query in self.samples if query in now.by_query)
         head = {item for query in answered for item in now.by_query[query].ids[: self.k_of(query)]}
         self.reminted = _reminted(head, now.documents, baseline.documents)

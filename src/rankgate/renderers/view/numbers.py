@@ -130,6 +130,7 @@ def more(gates: Sequence[GateResult]) -> str:
 
 def row_of(gate: GateResult, report: Report, *, alone: bool, kind: Literal["decided", "whole"] = "decided") -> Row:
     """`alone`: the heading of the table names the metric."""
+    uncompared = any(reason.kind is ReasonKind.NO_BASELINE for reason in gate.decision.reasons)
     limit_at = report.links.criteria if report.links and gate.line is not None else None
     return Row(
         kind=kind,
@@ -143,7 +144,7 @@ def row_of(gate: GateResult, report: Report, *, alone: bool, kind: Literal["deci
         values=phrases.gate_values(gate),
         counts=_counts(gate),
         spread=phrases.gate_spread(gate),
-        change=(phrases.gate_change(gate),) if gate.change.delta is not None else ("no baseline",) * _uncompared(gate),
+        change=(phrases.gate_change(gate),) if gate.change.delta is not None else ("no baseline",) * uncompared,
         interval=phrases.gate_change_interval(gate),
         level=phrases.interval_name(gate),
         limit=phrases.gate_limit(gate) or phrases.judged_by(gate, report),
@@ -155,27 +156,26 @@ def row_of(gate: GateResult, report: Report, *, alone: bool, kind: Literal["deci
 
 def _counts(gate: GateResult) -> str:
     """`24 → 14 of 25`, of the questions in both runs; nothing where as many have all as before."""
-    if gate.change.counts is None:
-        return ""
-    before, now = gate.change.counts
+    before, now = gate.change.counts or (0, 0)
     if before == now:
         return ""
     return f"{before:,} → {now:,} of {gate.change.n_pairs:,}"
 
 
-def _uncompared(gate: GateResult) -> bool:
-    return any(reason.kind is ReasonKind.NO_BASELINE for reason in gate.decision.reasons)
-
-
 def _name(gate: GateResult, report: Report, *, alone: bool) -> Sentence:
     questions = count_text(gate.measured.n, "question")
+    some = ""
+    if gate.decision.missing or gate.verdict is not Verdict.PASS:
+        from rankgate.renderers.view.reasons import with_value  # noqa: PLC0415 -- paid only where a gate does not hold
+
+        some = with_value(gate, report)
     label = phrases.gate_label(gate, report)
     longest = SHORTER_NAME if label and gate.segment else LONGEST_NAME
     named: Sentence = (" (", Text(label, longest), ")") if label else ()
     if gate.segment is not None:
-        tag: Sentence = (Text(gate.segment, longest), f" · {questions}")
+        tag: Sentence = (Text(gate.segment, longest), f" · {some or questions}")
         return tag if alone else (gate.metric, *named, " · ", *tag)
-    return (f"all {questions}",) if alone else (gate.metric, *named)
+    return (some or f"all {questions}",) if alone else (gate.metric, *named)
 
 
 def _notes(gate: GateResult, report: Report) -> Iterator[Sentence]:

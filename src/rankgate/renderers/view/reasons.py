@@ -9,7 +9,7 @@ from rankgate.model.reasons import beyond_noise_text, sentences, waived_text
 from rankgate.model.report import Report
 from rankgate.model.topic import headline_gate
 from rankgate.model.values import ReasonKind, Verdict
-from rankgate.model.wording import beyond_text
+from rankgate.model.wording import beyond_text, count_text
 from rankgate.renderers import phrases
 from rankgate.renderers.escape import Sentence, Text, command_line
 from rankgate.renderers.phrases import LONGEST, Note
@@ -19,6 +19,7 @@ MAX_NAMED = 3  # questions that must pass, in a row
 _IN_NUMBERS = {ReasonKind.THRESHOLD, ReasonKind.REGRESSION, ReasonKind.NO_BASELINE, ReasonKind.MUST_PASS}
 _FILES = ("--criteria", "--gold", "--run", "--baseline")
 _USUAL = ["--run", "run.jsonl"]  # which `init` writes into the criteria
+_LACKING = {ReasonKind.MISSING, ReasonKind.NO_VERDICT}
 _OF_LOSSES = {ReasonKind.THRESHOLD, ReasonKind.REGRESSION, *OF_QUESTIONS}
 
 
@@ -36,6 +37,18 @@ def notes_on(gate: GateResult, report: Report) -> Iterator[Sentence]:
         yield (waived_text(gate.decision.waived),)
     if note := _waiver_note(gate, report):
         yield (note,)
+
+
+def with_value(gate: GateResult, report: Report) -> str:
+    """`30 of 40 questions`, where the others lack the value and are not just those for which it is undefined."""
+    lacking = (each for each in gate.decision.reasons if each.kind in _LACKING)
+    asked = max((each.among for each in lacking), default=0)
+    value = report.measured.metrics.get(gate.metric)
+    if not asked and gate.is_main and value is not None and value.n == gate.measured.n:
+        asked = value.n + (value.missing or 0)
+    if asked <= gate.measured.n:
+        return ""
+    return f"{gate.measured.n:,} of {count_text(asked, 'question')}"
 
 
 def _waiver_note(gate: GateResult, report: Report) -> str:
