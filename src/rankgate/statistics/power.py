@@ -21,9 +21,9 @@ the margin, the smallest regression_max under which a change without any effect 
 import math
 from bisect import bisect_left
 from collections.abc import Hashable, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
+from rankgate.statistics.binomial import share_interval
 from rankgate.statistics.clusters import summed
 from rankgate.statistics.quantiles import normal_quantile
 
@@ -72,18 +72,9 @@ def planning_spread(
         return Spread(math.sqrt(squares / len(known) * count / (count - 1)), assumed=False, cluster=size)
     if planned is None:
         return None
-    assumed_spread = math.sqrt(_most_moved(moved, count)) if differences else planned
+    _, most_moved = share_interval(moved, count, confidence=1 - 2 * _RISK)
+    assumed_spread = math.sqrt(most_moved) if differences else planned
     return Spread(assumed_spread * math.sqrt(size), assumed=True, cluster=size)
-
-
-@lru_cache(maxsize=4096)  # as `share_interval`
-def _most_moved(moved: int, among: int) -> float:
-    low, high = moved / among, 1.0
-    for _ in range(50):
-        share = (low + high) / 2
-        chance = sum(math.comb(among, k) * share**k * (1 - share) ** (among - k) for k in range(moved + 1))
-        low, high = (share, high) if chance > _RISK else (low, share)
-    return high
 
 
 class Sight(NamedTuple):
