@@ -121,6 +121,16 @@ def test_lists_are_cut_at_the_depth(capsys: pytest.CaptureFixture[str]) -> None:
     assert [len(json.loads(line)["retrieved"]) for line in lines] == [1, 1]
 
 
+def test_lists_are_kept_as_deep_as_a_gate_reads(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("ship-criteria.yaml").write_text(CRITERIA.replace("recall@1", "recall@200"), encoding="utf-8")
+    long = json.dumps({"query_id": "q1", "retrieved": ["a", *map(str, range(300))]})
+    Path("run.jsonl").write_text(f'{long}\n{{"query_id": "q2", "retrieved": ["b"]}}\n', encoding="utf-8")
+    assert accept() == 0
+    assert "ranks to 200 (1 list was longer and cut)" in capsys.readouterr().out
+    assert main(["check"]) == 0
+    assert capsys.readouterr().out.startswith("PASS  No list changed in the first 200: recall@200 stays at 100.0%")
+
+
 @pytest.mark.full
 def test_a_run_from_standard_input() -> None:
     ended = subprocess.run(

@@ -83,7 +83,7 @@ def _add_run(options: argparse.ArgumentParser) -> None:
     _, text, settings = SHARED["store"]
     add_option(options, "--baseline --to SPEC", text, **settings)
     add_shared(options, "gold", "criteria")
-    add_option(options, "--depth N", "ranks to keep of each list (default: 100)", type=int)
+    add_option(options, "--depth N", "ranks to keep of each list (default: 100, or what gates read)", type=int)
     verdicts = "what a judge said of its answers, kept with them (default: RUN.verdicts.jsonl beside the run)"
     add_option(options, "--verdicts FILE", verdicts, action="read")
     commit = "the commit whose retriever made the run, or none (default: HEAD, else GITHUB_SHA)"

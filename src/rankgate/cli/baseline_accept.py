@@ -23,7 +23,7 @@ from rankgate.cli.options import date_of
 from rankgate.cli.output import as_json
 from rankgate.criteria import Criteria, InputFile
 from rankgate.criteria.inputs import Inputs, gold_of
-from rankgate.criteria.runs import candidate_run, rankings_again
+from rankgate.criteria.runs import candidate_run, deepest_cutoff, rankings_again
 from rankgate.criteria.starter import REQUIRED
 from rankgate.diagnosis.gold_set import mark_of
 from rankgate.errors import RankgateError, bad_input, on_one_line, redacted_text
@@ -187,11 +187,12 @@ def _read(
     arguments: argparse.Namespace, run: InputFile | None, criteria: Criteria | None, memory: Memory, date: str
 ) -> tuple[Packed, Record]:
     """Read and pack the run; its file is a copy where the arguments name standard input."""
-    depth = DEFAULT_DEPTH if arguments.depth is None else arguments.depth
-    if depth < 1:
-        raise bad_input(f"--depth must be at least 1, not {depth}")
+    if arguments.depth is not None and arguments.depth < 1:
+        raise bad_input(f"--depth must be at least 1, not {arguments.depth}")
     named = arguments.gold or (criteria and criteria.inputs.gold)
     gold = gold_of(arguments.gold, criteria) if named else None
+    read_to = deepest_cutoff(criteria.plan(), gold) if criteria and gold else 0  # by today's gates
+    depth = arguments.depth or max(DEFAULT_DEPTH, read_to)
     # Latencies and answers always, for later gates; of the rest what today's gates read.
     needs = frozenset({RunField.LATENCY, RunField.ANSWER}) | (criteria.plan().needs if criteria else frozenset())
     opened = candidate_run(run, criteria, gold=gold).open(needs)
