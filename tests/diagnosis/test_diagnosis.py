@@ -443,3 +443,24 @@ def test_a_floor_broken_in_a_segment_says_where_the_documents_are(
     assert main(["check", "-o", "report.json"]) == 1
     first = json.loads(Path("report.json").read_text())["diagnosis"][0]
     assert first["finding"] == f"{said}; 3 went to other sources only"
+
+
+@pytest.mark.parametrize(
+    ("metric", "findings"),
+    [
+        pytest.param("precision(of=retrieved)@all", [], id="found at the eighth rank, among too many others"),
+        pytest.param(
+            "mrr", ["1 of the 1 question misses a relevant document: all with it below the first 5"], id="found too low"
+        ),
+    ],
+)
+def test_what_is_anywhere_in_the_list_is_not_missed_by_a_metric_of_all_of_it(
+    metric: str, findings: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("gold.json").write_text('{"q": ["a"]}')
+    Path("run.jsonl").write_text(json.dumps({"query_id": "q", "topk": [*"1234567a"]}))
+    criteria = f"inputs: {{gold: gold.json, run: run.jsonl}}\ngates: [{{name: {metric}, threshold: 0.5}}]\n"
+    Path("ship-criteria.yaml").write_text(criteria)
+    assert main(["check", "-o", "report.json"]) == 1
+    assert [each["finding"] for each in json.loads(Path("report.json").read_text()).get("diagnosis", [])] == findings

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -12,7 +13,7 @@ from rankgate.diagnosis import causes
 from rankgate.diagnosis.causes import LEVEL, SAYS, STALE, Explanation, Losses, fell, floor_broken, of_list, speaks
 from rankgate.diagnosis.listings import RunLists
 from rankgate.diagnosis.movements import first_k
-from rankgate.metrics.base import Kind, Metric
+from rankgate.metrics.base import Cutoff, Kind, Metric
 from rankgate.metrics.comparison import Comparison, compare, on_rows, paired_scores
 from rankgate.metrics.gaps import baseline_column
 from rankgate.metrics.tags import MIN_SHARE, TagShare, common_tags, in_segment, part_names
@@ -94,7 +95,7 @@ def diagnose(
     below = [gate for gate in results if speaks(gate) and floor_broken(gate)]
     below = [gate for gate in below if by_name[gate.metric].kind is Kind.RELEVANCE and gate.direction.sign > 0]
     order = sorted(below, key=lambda gate: (gate.verdict is not Verdict.FAIL, -(gate.decision.violation or 0.0)))
-    floors = (_below(gate, first_k(by_name[gate.metric]), gold, candidate, baseline) for gate in order)
+    floors = (_below(gate, _reach(by_name[gate.metric]), gold, candidate, baseline) for gate in order)
     return [each for each in floors if each][:MAX_FLOORS]
 
 
@@ -211,6 +212,12 @@ def _tag_of_most(losses: Losses) -> TagShare | None:
     return TagShare(
         tag=tag, misses=worse[tag], of_misses=len(losses.worse), questions=every[tag], of_questions=len(tags)
     )
+
+
+def _reach(metric: Metric) -> int:
+    """The first ranks that a metric looks at; all where `@all` is written, which counts the last rank as the first."""
+    of_all = metric.cutoff is Cutoff.WHOLE and getattr(metric, "default_cutoff", None) is not Cutoff.WHOLE
+    return sys.maxsize if of_all else first_k(metric)
 
 
 def _below(gate: GateResult, k: int, gold: Gold, candidate: Scores, baseline: Scores | None) -> Diagnosis | None:
