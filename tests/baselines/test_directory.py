@@ -608,6 +608,17 @@ def test_metrics_over_the_whole_list_cut_both_sides_at_the_depth_and_say_so(
     assert [note for note in found.remarks.notes if "from noise" not in note] == notes
 
 
+def test_the_first_sentence_says_what_lies_below_the_cut(tmp_path: Path) -> None:
+    found = judged(tmp_path, "precision(of=retrieved)@all", "hit y z w v", baseline="hit y z", depth=3)
+    assert found.summary == (
+        "No list changed in the first 3: precision(of=retrieved)@all stays at 33.3% (1 question). "
+        "Of the whole lists it is 20.0%."
+    )
+    assert "Lists have over 3 results now, 1 in the baseline; metrics of the whole list see that." in (
+        judged(tmp_path, "mrr", "hit y z w v", baseline="hit", depth=3).remarks.notes
+    )
+
+
 WHOLE = "x y z hit w v"
 
 

@@ -178,9 +178,14 @@ NOTED = Reason(ReasonKind.LOST, count=7, limit=2)
         pytest.param(DROPPED, [], id="numbers say all"),
         pytest.param(MUST, ["a, b, c and 1 more must pass and do not"], id="must pass"),
         pytest.param(
-            changed(DROPPED, value=0.7),
-            ["70.0% on all 40 questions, held against the floor"],
+            changed(DROPPED, value=0.7, n=44),
+            ["70.0% on all 44 questions, held against the floor"],
             id="pairs differ from all",
+        ),
+        pytest.param(
+            changed(DROPPED, value=0.7),
+            ["70.0% of the whole lists, held against the floor"],
+            id="lists are cut to be compared",
         ),
         pytest.param(
             changed(DROPPED, name="second", metric="mrr", reasons=[NOTED]),

@@ -96,7 +96,8 @@ def baseline_notes(
     longest = _longest_list(scores)
     longest_before = _longest_list(baseline.scores)
     if sees_all and max(longest, longest_before) >= OTHER_LENGTH * min(longest, longest_before) > 0:
-        lengths = f"up to {longest:,} results now, {longest_before:,} in the baseline"
+        more = "over" if scores.cut else "up to"  # lists that were cut at the depth of the baseline
+        lengths = f"{more} {longest:,} results now, {longest_before:,} in the baseline"
         notes.append(f"Lists have {lengths}; metrics of the whole list see that.")
     return notes
 

@@ -85,7 +85,10 @@ def _unproven(topic: Topic, questions: str) -> str:
 
 
 def _what_stays(topic: Topic) -> str:
-    """`list changed in the first 5`: as far as the metric looks; of values that no list has, and of answers, those."""
+    """`list changed in the first 5`: as far as the metric looks, or lists that were cut to be compared reach.
+
+    Of values that no list has, and of answers, those.
+    """
     if any(each.by_judge for each in topic.report.gates if each.row_key == topic.conclusion.row_key):
         return "answer changed"
     metric = topic.conclusion.metric or ""
@@ -94,7 +97,8 @@ def _what_stays(topic: Topic) -> str:
     if topic.conclusion.unit not in (Unit.SHARE, Unit.SCORE) or metric.startswith("score("):
         return "value changed"
     cutoff = _CUTOFF.search(metric)
-    return f"list changed in {first_text(int(cutoff[1]))}" if cutoff else "list changed"
+    reach = int(cutoff[1]) if cutoff else topic.report.provenance.depth
+    return f"list changed in {first_text(reach)}" if reach else "list changed"
 
 
 def _row(topic: Topic) -> GateResult | None:
@@ -103,7 +107,7 @@ def _row(topic: Topic) -> GateResult | None:
 
 
 def _uncompared(topic: Topic) -> str:
-    """How many questions are not compared, with the value over all where that reads otherwise; how many are gone."""
+    """What is not compared: questions, with the value over all where that reads otherwise, and ranks; what is gone."""
     row = _row(topic)
     text = "" if row is None else _left_out(row, topic)
     changes = topic.report.explanation.gold_changes
@@ -116,8 +120,11 @@ def _uncompared(topic: Topic) -> str:
 def _left_out(row: GateResult, topic: Topic) -> str:
     value, paired_value = row.measured.value, row.change.paired_value
     count = row.measured.n - row.change.n_pairs
-    if count == 0 or value is None or paired_value is None:
+    if value is None or paired_value is None:
         return ""
+    if count == 0:
+        whole = f" Of the whole lists it is {value_text(value, row.unit)}."
+        return whole if row.of_whole_lists and not vanishes(value - paired_value, row.unit) else ""
     queries = topic.report.measured.queries
     state = "not in the baseline" if queries is not None and queries.new else "not compared"
     are = count_text(count, f"question is {state}", f"questions are {state}")

@@ -289,6 +289,11 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
         return any(reason.kind in (ReasonKind.NO_VERDICT, moved) for reason in lacking)
 
     @property
+    def of_whole_lists(self) -> bool:
+        """Whether its value is over the questions of the pairs: where those have another, lists were cut for them."""
+        return self.measured.n == self.change.n_pairs and not self.by_judge
+
+    @property
     def corrects(self) -> bool:
         """Whether it limits the change of a segment and judges that by an interval corrected for how many there are."""
         return bool(self.segment) and self.limits.evidence is Evidence.PROVEN_HARM and self.limit is not None

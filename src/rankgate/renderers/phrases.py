@@ -135,6 +135,11 @@ def gate_values(gate: GateResult) -> str:
 
 
 def gate_spread(gate: GateResult) -> str:
+    """The interval of the value beside it, so that it is not shown where that of the pairs stands in its place."""
+    return "" if differs_on_pairs(gate) else value_spread(gate)
+
+
+def value_spread(gate: GateResult) -> str:
     """`79.8 to 91.0%`: the interval of the value, where nothing was compared, or a floor does not hold by it."""
     floor = any(each.kind is ReasonKind.THRESHOLD and each.ruling is not Ruling.HOLDS for each in gate.decision.reasons)
     return interval_text(gate.measured.ci, gate.unit) if gate.change.delta is None or floor else ""

@@ -184,7 +184,9 @@ def _notes(gate: GateResult, report: Report) -> Iterator[Sentence]:
         yield (proof,)
     if phrases.differs_on_pairs(gate):
         judged = "" if gate.limits.threshold is None else f", held against the {limit_word(gate.direction)}"
-        yield (f"{phrases.gate_now(gate)} on all {count_text(gate.measured.n, 'question')}{judged}",)
+        spread = f" ({phrases.value_spread(gate)})" if phrases.value_spread(gate) else ""
+        where = "of the whole lists" if gate.of_whole_lists else f"on all {count_text(gate.measured.n, 'question')}"
+        yield (f"{phrases.gate_now(gate)}{spread} {where}{judged}",)
     floors = [reason.ruling for reason in gate.decision.reasons if reason.kind is ReasonKind.THRESHOLD]
     if Ruling.INCONCLUSIVE in floors and gate.is_unproven:
         yield (f"{beyond_word(gate.direction)} its {limit_word(gate.direction)}, within noise",)
