@@ -498,11 +498,28 @@ def test_a_single_failure_is_an_error_and_the_rest_is_judged(
     server.faults = [status(400)]
     out, err = printed(capsys, "--workers", "1", code=2)
     assert err == (
-        "error: ship-criteria.yaml: judge.endpoint: 1 call failed (1 refused by the endpoint); the same command asks "
-        "again\n"
+        "error: ship-criteria.yaml: judge.endpoint: 1 call failed (1 refused by the endpoint with 400); the same "
+        "command asks again\n"
     )
     assert "4 answers: 3 judged, 1 not (1 not asked yet)\n" in out
     assert as_json(capsys)["outcome"]["run"]["judged"] == 4
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        pytest.param(status(400), "judge.parameters: the endpoint answered 400; correct these", id="400"),
+        pytest.param(status(429), "judge.endpoint: answered 429 again and again; wait, or ask less", id="429"),
+        pytest.param("reset", "judge.endpoint: cannot be reached; correct it", id="nothing answers"),
+    ],
+)
+def test_of_two_answers_the_endpoint_that_fails_at_both_is_named_with_what_to_correct(
+    fault: Any, said: str, server: HashJudge, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_run("run.jsonl", 2)
+    server.always = fault
+    _, err = printed(capsys, code=2)
+    assert err.startswith(f"error: ship-criteria.yaml: {said}")
 
 
 @pytest.mark.parametrize(

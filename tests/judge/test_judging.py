@@ -320,7 +320,7 @@ def test_a_refusal_of_one_content_concerns_that_alone(words: str, kind: Unjudged
         retried = 3 if kind is UnjudgedKind.CONTENT_FILTER else 1
         server.faults = [status(400, words)] * retried
         outcome = run(server, [answer(), answer("Another.")], store, wants=wants)
-    assert outcome == ({kind: 1}, None)
+    assert outcome == ({kind: 1}, {}, None)
     assert [record.model for record in store.records.values() if record.unjudged is None] == ["hash-judge-1"]
 
 

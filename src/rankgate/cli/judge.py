@@ -9,6 +9,7 @@ import argparse
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -352,7 +353,8 @@ def _json(job: Job, about: Mapping[str, list[str]], planned: Planned, outcome: O
         ended["tokens"] = outcome.spent.tokens
         ended["models"] = outcome.models
         ended["verdicts"] = redacted(output)
-        ended["failed"] = {kind.value: count for kind, count in outcome.failed.items()}
+        failed = Counter(why.kind.value for why in Counter(outcome.failed).elements())
+        ended["failed"] = dict(failed)
         ended["stopped"] = (why := outcome.stopped) and {"kind": why.kind, "number": why.number}
     about_judge = {"id": judge.id, "model": judge.model, "structured": judge.mode, "tried": planned.tried}
     return as_json({"judge": about_judge, **about, "plan": plans, "outcome": ended or None})
@@ -421,7 +423,9 @@ def end_of(outcome: Outcome, criteria: Criteria, budget: str) -> int:
         key = budget if outcome.at == RUN else ".baseline_calls"
         raise _stopped_by(outcome.stopped, outcome.judge.model, outcome.spent, criteria, key)
     if outcome.failed:
-        reasons = ", ".join(f"{count:,} {UNJUDGED_WORDS[kind]}" for kind, count in outcome.failed.items())
+        reasons = ", ".join(
+            f"{count:,} {UNJUDGED_WORDS[why.kind]}{_status_of(why)}" for why, count in outcome.failed.items()
+        )
         text = f"{count_text(sum(outcome.failed.values()), 'call')} failed ({reasons}); the same command asks again"
         raise bad_input(text, file=criteria.name, key="judge.endpoint")
     return 0
@@ -438,6 +442,10 @@ def _stopped_by(stopped: Unjudged, model: str, spent: Spent, criteria: Criteria,
     word = UNJUDGED_WORDS[stopped.kind]
     advice = text.format(status=status, model=model, word=word, cost=cost_text(spent))
     return bad_input(f"{advice} What was answered is kept; the same command goes on", file=criteria.name, key=where)
+
+
+def _status_of(why: Unjudged) -> str:
+    return f" with {why.number}" if why.kind is UnjudgedKind.HTTP_STATUS else ""
 
 
 def cost_text(spent: Spent) -> str:

@@ -92,7 +92,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     judge: Judge
     spent: Spent
-    failed: Mapping[UnjudgedKind, int]
+    failed: Mapping[Unjudged, int]
     stopped: Unjudged | None
     at: str
     unjudged: Mapping[str, Counter[UnjudgedKind]]
@@ -180,7 +180,7 @@ class _Work:
     ) -> None:
         self._judge = planned.judge
         self._known = _Verdicts(store, job)
-        self._failed = Counter[UnjudgedKind]()
+        self._failed = Counter[Unjudged]()
         self.stopped: Unjudged | None = None
         self._at = RUN
         self._again = 0
@@ -255,7 +255,7 @@ class _Work:
             workers=self._workers,
             watch=lambda: self._watch(self.spent()),
         )
-        self._failed.update({kind: count for kind, count in ending.unjudged.items() if not kind.lasts})
+        self._failed.update(ending.failed)
         self.stopped = ending.stopped
 
     def _moved_slots(self) -> frozenset[Slot]:

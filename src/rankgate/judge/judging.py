@@ -41,9 +41,13 @@ _REFUSED = {"content_filter", "refusal", "safety"}
 
 
 class Ending(NamedTuple):
-    """What came of judging: what is `unjudged`, by reason, and why it ended before all was asked."""
+    """What came of judging: what is `unjudged`, by reason, and why it ended before all was asked, or nothing came.
+
+    `failed` are the failures that are not kept.
+    """
 
     unjudged: Mapping[UnjudgedKind, int]
+    failed: Mapping[Unjudged, int]
     stopped: Unjudged | None
 
 
@@ -111,7 +115,7 @@ def judge_answers(
             endpoint.hang_up()
             threads.end(_GRACE / 2)
             raise
-    return Ending(session.unjudged, session.stopped)
+    return Ending(session.unjudged, session.failed, session.stopped or session.never_answered)
 
 
 class _Session:
@@ -119,7 +123,9 @@ class _Session:
 
     def __init__(self, store: Keeper) -> None:
         self.stopped: Unjudged | None = None
+        self.never_answered: Unjudged | None = None  # the last failure of an endpoint that failed at each question
         self.unjudged = Counter[UnjudgedKind]()
+        self.failed = Counter[Unjudged]()
         self._records: dict[Slot, Record] = {}
         self._store = store
         self._failures = 0
@@ -141,8 +147,10 @@ class _Session:
             if spent or self._failures >= MAX_FAILURES or status in _NO_USE:
                 self.stopped = self.stopped or missing
             self._records[record.slot] = record
+            self.never_answered = missing if self._failures == len(self._records) else None
             if missing:
                 self.unjudged[missing.kind] += 1
+                self.failed.update([] if missing.kind.lasts else [missing])
             return self.stopped
 
 
