@@ -54,6 +54,9 @@ def cut(line: int, column: str, one: str, other: str) -> str:
         pytest.param(rows("system", "a", "b"), None, said(3, "system", "'a' (line 2)", "'b'"), id="system"),
         pytest.param(rows("Run ID", "1", "1", "2"), None, said(4, "Run ID", "'1' (line 2)", "'2'"), id="run_id"),
         pytest.param(rows("model", "", "b", "c"), None, said(4, "model", "'b' (line 3)", "'c'"), id="a cell is empty"),
+        pytest.param(rows("tag", "a", "b"), None, said(3, "tag", "'a' (line 2)", "'b'"), id="tag, as TREC calls it"),
+        pytest.param(rows("retriever", "a", "b"), None, said(3, "retriever", "'a' (line 2)", "'b'"), id="retriever"),
+        pytest.param(rows("Experiment", "a", "b"), None, said(3, "Experiment", "'a' (line 2)", "'b'"), id="experiment"),
         pytest.param(
             rows("system", "a", "b").replace(",", "\t"), None, said(3, "system", "'a' (line 2)", "'b'"), id="tsv"
         ),

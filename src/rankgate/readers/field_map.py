@@ -63,7 +63,8 @@ QUERY = ({"queryid", "questionid", "qid", "topicid", "topic"}, TEXT)  # a query 
 DOC = ({"chunkid"}, {"docno"}, {"docid", "documentid", "corpusid", "passageid", "productid", "pid", "id"})
 CUT = {"k", "topk", "atk", "cutoff", "topn"}  # for which one list of several is
 SYSTEM = (
-    {*("system", "systemid", "systemname", "model", "modelid", "modelname", "run", "runid", "runname", "runtag")},
+    {f"{what}{part}" for what in ("system", "model", "run", "retriever", "experiment") for part in ("", "id", "name")}
+    | {"runtag", "tag", "variant", "pipeline", "method"},
     CUT,
 )
 RATERS = (
