@@ -92,6 +92,18 @@ def gold_of(content: str, fields: FieldMap | None = None) -> Mapping[str, Mappin
             id="ratings",
         ),
         pytest.param(
+            json_lines([{"query_id": "q", "doc_id": "a", "similarity": 0.5}]),
+            "run:1: no usual name for what orders (found: 'query_id', 'doc_id', 'similarity'); name them with "
+            "`map: {query_id: query_id, chunk_id: doc_id, score: COLUMN}` under inputs.run, beside `path`",
+            id="an unusual name for what orders",
+        ),
+        pytest.param(
+            json_lines([{"query_id": "q", "doc_id": "a", "rating": 0.5}]),
+            'run: cannot be read as a run: it starts with \'{"query_id": "q", "doc_id": "a", "rating": 0.5}\'; that '
+            "looks like judgments, which are a gold set; are gold set and run swapped? Name it with --gold FILE",
+            id="a rating that is a fraction",
+        ),
+        pytest.param(
             json_lines(ROWS)[:80],
             "run:2: broken JSON: expecting property name enclosed in double quotes (column 33)",
             id="lines cut in half",

@@ -17,11 +17,14 @@ from rankgate.errors import Problem, bad_input, on_one_line, shown
 from rankgate.model.values import Ranking, RunField
 from rankgate.readers.base import ProblemLog, finite_number
 from rankgate.readers.field_map import DOC, QUERY, FieldMap, Sets, named
+from rankgate.readers.gold_columns import GAIN
 from rankgate.readers.json_text import RAGAS_CSV
 from rankgate.readers.mapped import json_records, read_records
 from rankgate.readers.mapping import MissingNameError, named_in, usual_names
 from rankgate.readers.recognition import (
+    LISTS,
     ORDERS,
+    RAGAS_QUESTION,
     RAGAS_REFERENCE,
     RAGAS_RETRIEVED,
     SEP,
@@ -99,7 +102,15 @@ def _recognise(start: Beginning) -> Recognised:
 def _recognise_rows(start: Beginning) -> Recognised:
     if start.has_rows and set(BEIR_COLUMNS) <= start.keys and re.search(rb'"score"\s*:\s*-?[0-9]+\s*[,}]', start.line):
         return "that looks like BEIR qrels, which is a gold set; if these are scores, name the format: rows"
-    return Likeness.sure(start.has_rows)
+    return Likeness.sure(start.has_rows or (start.json and _may_order(start)))
+
+
+def _may_order(start: Beginning) -> bool:
+    """Whether the first object has a query, a document and a fraction that is no gain by its name: a map may read it."""
+    if not (start.keys.isdisjoint({*LISTS, RAGAS_QUESTION}) and named(QUERY, start.keys) and named(DOC, start.keys)):
+        return False
+    gains = named(GAIN, start.keys)
+    return any(isinstance(value, float) and name not in gains for name, value in start.first_cells.items())
 
 
 CSV = RunFormat(
