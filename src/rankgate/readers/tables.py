@@ -106,7 +106,7 @@ def _recognise_rows(start: Beginning) -> Recognised:
 
 
 def _may_order(start: Beginning) -> bool:
-    """Whether the first object has a query, a document and a fraction that is no gain by its name: a map may read it."""
+    """Whether the first object has a query, a document and a fraction that is called no gain: a map may read it."""
     if not (start.keys.isdisjoint({*LISTS, RAGAS_QUESTION}) and named(QUERY, start.keys) and named(DOC, start.keys)):
         return False
     gains = named(GAIN, start.keys)
