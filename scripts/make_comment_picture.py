@@ -29,7 +29,7 @@ IMAGES = ROOT / "docs" / "images"
 STYLES = ROOT / ".node" / "node_modules" / "github-markdown-css"
 SHOWN = "q-pt-007"  # a question of the demo that lost its document
 RANKGATE = (sys.executable, "-m", "rankgate")
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 
 # What GitHub's sanitiser lets through, as html-pipeline documents it.
 TAGS = set(

@@ -239,7 +239,7 @@ def left_by_demo(tmp_path_factory: pytest.TempPathFactory, name: str, word: str)
 @pytest.fixture(scope="session")
 def browser() -> str:
     """A Chromium to open pages with. Without one its tests are skipped by name, and fail in CI, which installs it."""
-    names = ("chromium", "chromium-browser", "google-chrome")
+    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
     found = next(filter(None, map(shutil.which, names)), None)
     if found is None:
         lacking(f"needs a browser: none of {', '.join(names)} is installed")
