@@ -127,6 +127,23 @@ def test_a_missing_value_is_not_judged_away(new: Edit, old: Edit, verdict: str, 
         assert gate["evidence_state"] == "no_baseline"
 
 
+@pytest.mark.parametrize("limits", [{"max_unjudged": 1.0}, {"max_unjudged": 1.0, "regression_max": None}])
+def test_all_values_missing_are_no_undefined_ones_however_many_may_be(limits: Line) -> None:
+    run("new.jsonl", null)
+    run("old.jsonl", lambda _: scored())
+    code, report = check(**limits)
+    assert (code, report["gates"][0]["reasons"][0]["text"]) == (2, missing(120))
+
+
+def test_where_a_part_alone_lacks_all_its_values_the_name_is_right() -> None:
+    run("new.jsonl", lambda number: scored(0.8 if number % 4 else None))
+    segments = {"by": "lang", "threshold": 0.5}
+    _, report = check(baseline=None, max_unjudged=0.3, regression_max=None, segments=segments)
+    reasons = {gate["segment"]: gate["reasons"][0]["text"] for gate in report["gates"]}
+    lacks = "score(f) is missing (no value, null or NaN) for 30 of 30 questions in the run"
+    assert reasons["lang:pt"] == f"{lacks}; {ADVICE['run']}"
+
+
 def test_queries_left_out_of_the_run_are_missing_values_too() -> None:
     """Leaving the badly judged half out must not raise the mean."""
     run("old.jsonl", lambda _: scored(0.6))

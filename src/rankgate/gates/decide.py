@@ -122,7 +122,7 @@ def _floor(measurement: Measurement, counted: Estimate) -> Ruled:
 
 
 def _lacking(measurement: Measurement) -> list[Reason]:
-    """Why a gate cannot be judged: too many queries lack the value, in a run that one of its limits looks at."""
+    """Why a gate cannot be judged: too many queries, or all, lack the value in a run that one of its limits reads."""
     gate, candidate, gaps = measurement.gate, measurement.candidate, measurement.gaps
     rows: dict[Literal["run", "baseline"], Sequence[int]] = {"run": gaps.missing}
     if measurement.change is not None and gate.regression_max is not None:
@@ -133,7 +133,7 @@ def _lacking(measurement: Measurement) -> list[Reason]:
     return [
         Reason(kind, count=len(each), among=measurement.scored, source=source, need=need)
         for source, each in rows.items()
-        if too_many(each, measurement.scored, gate.max_unjudged)
+        if too_many(each, measurement.scored, gate.max_unjudged) or 0 < len(each) == measurement.scored
     ]
 
 

@@ -261,7 +261,7 @@ def _no_baseline(_: Reason, gate: GateResult, __: str) -> str:
     return f"no baseline: whether {gate.metric} got worse could not be checked"
 
 
-def _missing(reason: Reason, _: GateResult, name: str) -> str:
+def _missing(reason: Reason, gate: GateResult, name: str) -> str:
     of = _of_questions(reason)
     if reason.need is RunField.OFFSETS:
         return (
@@ -271,7 +271,7 @@ def _missing(reason: Reason, _: GateResult, name: str) -> str:
     remedy = "state it, or allow more: `max_unjudged`"
     if reason.source == "baseline":
         remedy = "accept a run that states it"
-    elif reason.count == reason.among:
+    elif reason.count == reason.among and gate.segment is None:
         remedy = "state it, or correct its name"
     return f"{name} is missing (no value, null or NaN) for {of} in the {reason.source}; {remedy}"
 
