@@ -15,7 +15,7 @@ from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.metrics.scoring import score
 from rankgate.model.scores import Scores
-from rankgate.model.values import Details, Gold, Item, Ranking, Sample
+from rankgate.model.values import Details, Gold, Item, Ranking, Sample, Span
 from rankgate.readers.base import Run
 
 BY_DOC, BY_TEXT = Matching(by=By.DOC), Matching(by=By.TEXT)
@@ -198,3 +198,32 @@ def test_a_baseline_of_other_ids_is_compared_in_nothing_that_reads_them(
     assert found.foreign == foreign
     columns = {metric.name: baseline_column(metric, found) for metric in both.metrics}
     assert {name for name, column in columns.items() if column.count(None) == len(column)} == foreign
+
+
+@pytest.mark.parametrize(
+    ("document", "expected"),
+    [
+        pytest.param("other", True, id="texts of other documents"),
+        pytest.param("handbook", False, id="other texts of the same document"),
+        pytest.param(None, False, id="texts of no document by name"),
+    ],
+)
+def test_texts_of_other_documents(document: str | None, expected: bool) -> None:
+    span = Matching(by=By.SPAN)
+    passages = {query: Span("handbook" + query, 0, 14, "thirty days no") for query in RELEVANT}
+    samples = {
+        query: Sample(query_id=query, gains={each.id: 1.0}, spans={each.id: each}) for query, each in passages.items()
+    }
+    known = Gold(samples=samples, name="gold.yaml", format="yaml", fingerprint="")
+    lists = [
+        Ranking(
+            query, [f"c{query}"], 0, Details(items=[Item(doc_id=document and document + query, text="nothing like it")])
+        )
+        for query in RELEVANT
+    ]
+    scores = scored(known, lists, span)
+    if not expected:
+        refuse_stale(known, plan(span), kept(scores, lists))
+        return
+    with pytest.raises(RankgateError, match="gold stale: 0 of 3 relevant ids occur in any ranking, 3 of 3 lists are"):
+        refuse_stale(known, plan(span), kept(scores, lists))

@@ -76,6 +76,7 @@ def _names(rankings: Iterable[Ranking], how: Matching) -> dict[str, None]:
     for ranking in rankings:
         items = ranking.details.items if ranking.details else None
         for item_id, item in zip(ranking.ids, items or repeat(None), strict=False):
-            if how.by is By.DOC or (item and item.start is not None):  # by offsets, an item without any is no passage
+            # An item without offsets or a document of its own may hold a passage of any.
+            if how.by is By.DOC or (item and (item.start is not None or item.doc_id is not None)):
                 names[document_of(item_id, item.doc_id if item else None, how.separator)] = None
     return names
