@@ -208,7 +208,7 @@ def test_a_baseline_of_other_ids_is_compared_in_nothing_that_reads_them(
         pytest.param(None, False, id="texts of no document by name"),
     ],
 )
-def test_texts_of_other_documents(document: str | None, expected: bool) -> None:
+def test_texts_of_other_documents(document: str | None, *, expected: bool) -> None:
     span = Matching(by=By.SPAN)
     passages = {query: Span("handbook" + query, 0, 14, "thirty days no") for query in RELEVANT}
     samples = {
