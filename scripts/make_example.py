@@ -34,11 +34,13 @@ import yaml
 
 from rankgate.criteria import load_criteria
 from rankgate.judge.identity import judges_of, messages_of
-from rankgate.judge.model import Answer, Inputs, Judge, Passage, Record, Slot, Task
+from rankgate.judge.model import Answer, Inputs, Judge, Passage
 from rankgate.judge.plan import next_round
-from rankgate.judge.replies import REPLIES
+from rankgate.judge.records import Record, Slot
+from rankgate.judge.replies import parsed
 from rankgate.judge.runs import wants_of
-from rankgate.model.answers import VerdictKind
+from rankgate.judge.tasks import TASKS
+from rankgate.model.verdicts import Unjudged
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "src" / "rankgate" / "cli" / "example"
@@ -274,7 +276,7 @@ class Labels:
 
     def reply(self, inputs: Inputs) -> dict[str, Any]:
         """The answer to one question of a judge."""
-        if inputs.task is Task.SPLIT:
+        if inputs.task == "split":
             claims = [] if inputs.answer in self._refusals else re.findall(r"(?:[^.]|\.(?! |$))+\.", inputs.answer)
             claims = [claim.strip() for claim in claims]
             if not self._sentences.issuperset(claims):
@@ -292,7 +294,7 @@ class Labels:
 
 def replay_lines(
     judge: Judge,
-    wants: frozenset[VerdictKind],
+    wants: frozenset[str],
     runs: Iterable[Sequence[Mapping[str, Any]]],
     articles: Sequence[Article],
     questions: Sequence[Question],
@@ -314,8 +316,10 @@ def replay_lines(
         while calls := next_round(answers, judge, wants, known):
             for slot, inputs in calls:
                 reply = labels.reply(inputs)
-                verdicts = REPLIES[inputs.task](**reply).verdicts(inputs)
-                known[slot] = Record(**slot._asdict(), verdicts=verdicts)
+                answer = parsed(json.dumps(reply), TASKS[inputs.task])
+                if isinstance(answer, Unjudged):
+                    raise ValueError(f"no reply of this task: {reply}")
+                known[slot] = Record(**slot._asdict(), verdicts=answer.verdicts(inputs))
                 content = messages_of(judge.prompts, inputs, None)[1]["content"]
                 yield {"content": hashlib.sha256(content.encode()).hexdigest()[:DIGITS], "reply": reply}
 

@@ -223,7 +223,7 @@ PURE_MODULES = {
     *(f"rankgate.renderers.dashboards.{name}" for name in ("values", "build")),
     *(f"rankgate.base_ref.{name}" for name in ("changes", "worst")),
     "rankgate.criteria.starter",
-    *(f"rankgate.judge.{name}" for name in ("model", "plan", "replies", "sample")),
+    *(f"rankgate.judge.{name}" for name in ("model", "plan", "quotes", "records", "replies", "sample", "tasks")),
     *(f"rankgate.baselines.{name}" for name in ("base", "memory", "records")),
     *("rankgate.files.environment", "rankgate.forges.retry"),
 }  # of packages that otherwise see the world
@@ -390,7 +390,6 @@ def test_the_story_fits_on_one_screen() -> None:
 MAX_FIELDS = 15
 # What a file or a row has beside each other, and what is read for every question.
 LARGER = {
-    "AnswerVerdicts": 16,
     "BaseSide": 24,
     "Conclusion": 17,
     "FieldMap": 21,

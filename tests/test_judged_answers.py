@@ -20,7 +20,7 @@ from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.identity import judge_of
 from rankgate.judge.judging import judge_answers
-from rankgate.judge.model import Record
+from rankgate.judge.records import Record
 from rankgate.judge.runs import NEEDS, verdicts_beside, wants_of
 from rankgate.judge.store import Store, read_verdicts, written
 from rankgate.model.answers import UnjudgedKind
@@ -189,7 +189,7 @@ def test_answers_that_nobody_asked_about_only_warn_where_the_criteria_say_so(pro
     assert (code, gates["faithfulness"]["verdict"], gates["answered_rate"]["verdict"]) == (0, "warn", "warn")
     project.judge("run.jsonl", "base.jsonl")
     known = read_verdicts(verdicts_beside("run.jsonl")).values()
-    project.keep([unjudged(record) if record.task.value == "entail" else record for record in known])
+    project.keep([unjudged(record) if record.task == "entail" else record for record in known])
     code, gates, _ = project.check()
     assert (code, gates["faithfulness"]["verdict"], gates["answered_rate"]["verdict"]) == (2, "not_judged", "pass")
 
@@ -212,7 +212,7 @@ def test_what_could_not_be_judged_counts_as_wrong(lost: int, threshold: str, ver
     project.gates(replaced=("threshold: 0.8", f"threshold: {threshold}"))
     project.judge("run.jsonl", "base.jsonl")
     known = read_verdicts(verdicts_beside("run.jsonl"))
-    entailed = [record for record in known.values() if record.task.value == "entail"][:lost]
+    entailed = [record for record in known.values() if record.task == "entail"][:lost]
     project.keep([unjudged(record) if record in entailed else record for record in known.values()])
     _, gates, out = project.check()
     assert gates["faithfulness"]["verdict"] == verdict

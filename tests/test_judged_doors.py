@@ -50,7 +50,7 @@ def test_a_question_that_must_pass_is_not_saved_by_staying_unjudged(rule: str, p
     assert project.check()[0] == 1
     known = read_verdicts(verdicts_beside("run.jsonl"))
     gone = [replace(each, verdicts=None, unjudged=Unjudged(UnjudgedKind.SCHEMA)) for each in known.values()]
-    bad = {each.slot for each in known.values() if each.task.value == "entail" and _unsupported(each.verdicts)}
+    bad = {each.slot for each in known.values() if each.task == "entail" and _unsupported(each.verdicts)}
     project.keep([lost if lost.slot in bad else known[lost.slot] for lost in gone])
     code, gates, _ = project.check()
     assert (code, gates["faithfulness"]["verdict"]) == (1, "fail")
@@ -92,7 +92,7 @@ def test_one_answer_that_stays_unjudged_does_not_hide_a_segment(project: Project
     project.judge("run.jsonl", "base.jsonl")
     assert project.check()[0] == 1
     known = read_verdicts(verdicts_beside("run.jsonl"))
-    bad = {each.slot for each in known.values() if each.task.value == "entail" and _unsupported(each.verdicts)}
+    bad = {each.slot for each in known.values() if each.task == "entail" and _unsupported(each.verdicts)}
     lost = [replace(each, verdicts=None, unjudged=Unjudged(UnjudgedKind.SCHEMA)) for each in known.values()]
     project.keep([each if each.slot in bad else known[each.slot] for each in lost])
     project.check()

@@ -112,7 +112,7 @@ class Case(NamedTuple):
     questions: int = 12
     code: int = 1
     unjudged: int = 0
-    also: frozenset[VerdictKind] = frozenset()  # of which the judge's word happens to be known
+    also: frozenset[str] = frozenset()  # of which the judge's word happens to be known
     tag: Callable[[int], str] = lambda _: "lang:en"
     before: Callable[[int], str] = right
     before_shown: Callable[[int], Passages] = passages
@@ -208,7 +208,7 @@ def ask(case: Case, name: str = "run.verdicts.jsonl") -> None:
             answers = answers_of(gold, read_run(run, needs=NEEDS).rankings, criteria.judge.depth)
             judge_answers(answers, judge, wants, endpoint=Endpoint(server.address), store=store, spending=Spending())
     records = [record for record in store.records.values() if record.judge == judge.id]
-    cut = [record.key for record in records if record.task.value == "entail"][: case.unjudged]
+    cut = [record.key for record in records if record.task == "entail"][: case.unjudged]
     missing = Unjudged(UnjudgedKind.LENGTH)
     kept = [replace(each, verdicts=None, unjudged=missing) if each.key in cut else each for each in records]
     Path(name).write_bytes(written(kept))

@@ -13,7 +13,7 @@ from tests.judge.hash_judge import KEY, HashJudge, judging
 
 from rankgate.cli import main
 from rankgate.judge import client
-from rankgate.judge import model as judge_model
+from rankgate.judge.identity import read_prompts
 
 CRITERIA = """\
 judge: {{endpoint: {address}, model: {model}, structured: json_schema{more}}}
@@ -24,7 +24,6 @@ gates:
 FILES = ["--criteria", "our.yaml", "--gold", "gold file.jsonl", "--run", "now.jsonl", "--baseline", "then.jsonl"]
 STORE = Path("now.verdicts.jsonl")
 OTHER = "those at hand are by another judge (JUDGE); run `rankgate judge`"
-PROMPTS = Path(judge_model.__file__).parent / "prompts"
 
 
 class Setting:
@@ -95,8 +94,8 @@ def stale(setting: Setting) -> None:
 
 def other_prompts(setting: Setting) -> None:
     Path("prompts").mkdir()
-    for prompt in PROMPTS.glob("*.j2"):
-        (Path("prompts") / prompt.name).write_text(f"{prompt.read_text('utf-8')}\nBe strict.\n", "utf-8")
+    for name, prompt in read_prompts(None).items():
+        (Path("prompts") / name).write_text(f"{prompt}\nBe strict.\n", "utf-8")
     setting.write_criteria(more=", prompts: prompts")
 
 

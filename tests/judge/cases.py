@@ -16,13 +16,14 @@ from rankgate.judge.model import Answer, Judge, Passage
 from rankgate.judge.plan import judged
 from rankgate.judge.runs import answer_of
 from rankgate.judge.store import Store
+from rankgate.judge.tasks import QUESTIONS
 from rankgate.model.answers import GoldClaim, VerdictKind
 from rankgate.model.values import Gold, Ranking
 from rankgate.model.verdicts import AnswerVerdicts
 
 RETURNS = Passage("doc_1#p1", "You can return an article within 30 days. The refund takes two weeks.")
 SHIPPING = Passage("doc_2#p4", "Shipping within Europe costs five euros. Returns are free of charge.")
-ALL = frozenset(VerdictKind)
+ALL = frozenset([*VerdictKind, *QUESTIONS])
 
 
 def answer(text: str | None = "You can return an article within 30 days.", **values: Any) -> Answer:
@@ -73,7 +74,7 @@ def run(
 
 
 def verdicts(
-    server: HashJudge, answer: Answer, folder: Path, wants: frozenset[VerdictKind] = ALL, **values: Any
+    server: HashJudge, answer: Answer, folder: Path, wants: frozenset[str] = ALL, **values: Any
 ) -> AnswerVerdicts:
     """Judge one answer and read what is known of it then."""
     with Store(folder / "verdicts.jsonl") as store:

@@ -20,13 +20,12 @@ from rankgate.judge.calibration import (
     agreement,
     disagreements,
     metric_calibration,
-    metrics_of,
     quality_of,
     read_calibration,
     words_of_people,
 )
 from rankgate.judge.label_files import Label, LabelKey, Labels, label_of
-from rankgate.judge.sample import AnswerKey, Item
+from rankgate.judge.sample import AnswerKey, Item, metrics_of
 from rankgate.model.answers import LABELLED, Advisory, Entailment, GateJudge, JudgeMark, LabelCounts, Rate
 from rankgate.model.judge_words import labels_text
 from rankgate.model.verdicts import AnswerState, AnswerVerdicts, Calibration, MetricCalibration, Support, Supports

@@ -30,13 +30,15 @@ from rankgate.errors import RankgateError
 from rankgate.judge import client
 from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.judging import ask
-from rankgate.judge.model import Addressed, Inputs, Mode, Record, Slot, Task
+from rankgate.judge.model import Inputs, Mode
+from rankgate.judge.records import Record, Slot
 from rankgate.judge.store import Store
-from rankgate.model.answers import UnjudgedKind, VerdictKind
+from rankgate.judge.tasks import Address
+from rankgate.model.answers import UnjudgedKind
 from rankgate.model.verdicts import Unjudged
 
-QUESTION = Inputs(Task.ADDRESS, "How long?", "Thirty days.")
-FINE = Addressed("fully", noncommittal=False)
+QUESTION = Inputs("address", "How long?", "Thirty days.")
+FINE = Address("fully", noncommittal=False)
 
 
 def asked(
@@ -62,8 +64,8 @@ def test_what_is_left_of_a_limit_is_looked_at_before_the_next_request() -> None:
             server.faults = [
                 Response(200, {"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": wanted}, GOOD)
             ]
-            ask(end, some_judge(), Slot("j", Task.ADDRESS, "k", 0), QUESTION, Spending())
-        ask(end, some_judge(), Slot("j", Task.ADDRESS, "k", 0), QUESTION, Spending())
+            ask(end, some_judge(), Slot("j", "address", "k", 0), QUESTION, Spending())
+        ask(end, some_judge(), Slot("j", "address", "k", 0), QUESTION, Spending())
         assert len(server.requests) == 3
     assert [6 < each <= 7 for each in slept] == [True, True], "the clock of this test does not wait"
 
@@ -142,10 +144,10 @@ JSON = st.recursive(
 @pytest.mark.parametrize(
     "inputs",
     [
-        pytest.param(Inputs(Task.SPLIT, "q", "a"), id="split"),
-        pytest.param(Inputs(Task.ENTAIL, passages=("a", "b"), statements=("c", "d")), id="entail"),
-        pytest.param(Inputs(Task.RELEVANCE, "q", passages=("a", "b")), id="relevance"),
-        pytest.param(Inputs(Task.ADDRESS, "q", "a"), id="address"),
+        pytest.param(Inputs("split", "q", "a"), id="split"),
+        pytest.param(Inputs("entail", passages=("a", "b"), statements=("c", "d")), id="entail"),
+        pytest.param(Inputs("relevance", "q", passages=("a", "b")), id="relevance"),
+        pytest.param(Inputs("address", "q", "a"), id="address"),
     ],
 )
 def test_any_content_ends_in_a_verdict_or_a_reason(inputs: Inputs) -> None:
@@ -158,7 +160,7 @@ def test_any_content_ends_in_a_verdict_or_a_reason(inputs: Inputs) -> None:
             assert (found.verdicts is None) != (found.unjudged is None)
             if found.unjudged:
                 assert found.unjudged.kind.lasts
-            elif inputs.task is Task.ENTAIL:
+            elif inputs.task == "entail":
                 assert [each.n for each in found.verdicts] == [1, 2]
                 assert {each.verdict.value for each in found.verdicts} <= {"absent", "contradicted", "unverified"}
 
@@ -186,7 +188,7 @@ def test_the_form_of_the_answer_is_requested(mode: Mode, form: str | None, *, sc
 def test_what_was_wrong_is_said_with_the_answer() -> None:
     with judging() as server:
         server.faults = ["numbering", "length"]
-        asked(server, Inputs(Task.RELEVANCE, "q", passages=("a", "b")))
+        asked(server, Inputs("relevance", "q", passages=("a", "b")))
         roles = [[message["role"] for message in body["messages"]] for body in server.requests]
         words = [body["messages"][-1]["content"] for body in server.requests[1:]]
     assert roles == [["system", "user"], ["system", "user", "assistant", "user"], ["system", "user", "user"]]
@@ -340,7 +342,7 @@ def test_any_bytes_in_place_of_http_end_in_a_verdict_or_a_reason() -> None:
 def test_nobody_is_there() -> None:
     with judging() as server:
         end = endpoint(server)
-    found = ask(end, some_judge(), Slot("j", Task.ADDRESS, "k", 0), QUESTION, Spending())
+    found = ask(end, some_judge(), Slot("j", "address", "k", 0), QUESTION, Spending())
     assert found.unjudged == Unjudged(UnjudgedKind.UNREACHABLE)
 
 
@@ -351,7 +353,7 @@ def test_a_stopped_endpoint_begins_nothing_and_ends_its_waits() -> None:
         server.began = end.stopped.set
 
         def work() -> None:
-            found.append(ask(end, some_judge(), Slot("j", Task.ADDRESS, "k", 0), QUESTION, Spending()))
+            found.append(ask(end, some_judge(), Slot("j", "address", "k", 0), QUESTION, Spending()))
 
         thread = threading.Thread(target=work)
         thread.start()
@@ -370,7 +372,7 @@ def test_a_redirect_is_not_followed_so_that_the_key_stays() -> None:
 def test_the_key_comes_from_the_environment_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / ".netrc").write_text("default login a password b", encoding="utf-8")
     monkeypatch.setenv("NETRC", str(tmp_path / ".netrc"))
-    judge, slot = some_judge(), Slot("j", Task.ADDRESS, "k", 0)
+    judge, slot = some_judge(), Slot("j", "address", "k", 0)
     with judging() as server:
         for key in (KEY, ""):
             monkeypatch.setenv("RANKGATE_JUDGE_KEY", key)
@@ -391,7 +393,7 @@ def test_the_header_of_the_key(name: str, sent: tuple[str, str]) -> None:
     with judging() as server:
         seen = headers_at(server)
         end = Endpoint(server.address, KEY, auth_header=name)
-        ask(end, some_judge(), Slot("j", Task.ADDRESS, "k", 0), QUESTION, Spending())
+        ask(end, some_judge(), Slot("j", "address", "k", 0), QUESTION, Spending())
     assert seen[0][sent[0]] == sent[1]
     assert str(seen[0]).count(KEY) == 1
 
@@ -463,7 +465,7 @@ def test_a_proxy_by_the_usual_variables(
         for name, value in variables.items():
             monkeypatch.setenv(name, value.format(proxy.url.removeprefix("http://")))
         end = Endpoint(address or server.address, KEY, wait=list[float]().append)
-        found = ask(end, some_judge(), Slot("j", Task.ADDRESS, "k", 0), QUESTION, Spending())
+        found = ask(end, some_judge(), Slot("j", "address", "k", 0), QUESTION, Spending())
         assert {(command, word) for command, _, word in proxy.seen} == ({through} if through else set())
         assert server.keys == ([] if address else [f"Bearer {KEY}"])
     assert (found.verdicts == FINE) is (address is None)
@@ -480,7 +482,7 @@ def test_the_key_is_in_no_text_of_ours() -> None:
     with judging() as server:
         end = endpoint(server)
         server.always = status(400, f"Incorrect API key provided: {KEY}")
-        found = ask(end, some_judge(), Slot("j", Task.ADDRESS, "k", 0), QUESTION, Spending())
+        found = ask(end, some_judge(), Slot("j", "address", "k", 0), QUESTION, Spending())
     assert KEY not in f"{end!r}{found!r}"
 
 
@@ -488,7 +490,7 @@ def test_what_a_request_takes_is_charged_and_a_refusal_is_not() -> None:
     spending = Spending()
     with judging() as server:
         server.faults = [status(429), status(503), "reset"]
-        run(server, [answer()], Store(), wants=frozenset({VerdictKind.ADDRESS}), spending=spending)
+        run(server, [answer()], Store(), wants=frozenset({"address"}), spending=spending)
         assert len(server.requests) == 4
     assert spending.calls == 2, "the broken one may have been answered, and is charged"
     assert spending.tokens > 110

@@ -16,8 +16,9 @@ from rankgate.errors import RankgateError
 from rankgate.judge.client import Spending
 from rankgate.judge.identity import judge_of, judges_of, read_prompts
 from rankgate.judge.judging import settle
-from rankgate.judge.model import Mode, Task
-from rankgate.judge.replies import REPLIES, schema_of
+from rankgate.judge.model import Mode
+from rankgate.judge.replies import schema_of
+from rankgate.judge.tasks import TASKS
 from rankgate.model.answers import UnjudgedKind
 from rankgate.model.verdicts import Unjudged
 
@@ -155,11 +156,11 @@ def test_an_endpoint_that_takes_none_has_a_reason(code: int) -> None:
 
 
 def test_every_task_has_a_prompt_and_a_plain_schema() -> None:
-    for task, reply in REPLIES.items():
-        assert f"{task.value}.j2" in PROMPTS
-        assert '"title"' not in str(schema_of(reply)).replace("'", '"')
-        assert schema_of(reply)["additionalProperties"] is False
-    assert schema_of(REPLIES[Task.SPLIT]) == {
+    for name, task in TASKS.items():
+        assert f"{name}.j2" in PROMPTS
+        assert '"title"' not in str(schema_of(task)).replace("'", '"')
+        assert schema_of(task)["additionalProperties"] is False
+    assert schema_of(TASKS["split"]) == {
         "additionalProperties": False,
         "properties": {"asserts": {"type": "boolean"}, "claims": {"items": {"type": "string"}, "type": "array"}},
         "required": ["asserts", "claims"],

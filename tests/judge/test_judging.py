@@ -21,12 +21,14 @@ from tests.judge.test_replies import PASSAGES
 from rankgate.judge.client import Spending
 from rankgate.judge.identity import messages_of
 from rankgate.judge.judging import ask, judge_answers
-from rankgate.judge.model import MODES, Inputs, Mode, Passage, Slot, Task
+from rankgate.judge.model import MODES, Inputs, Mode, Passage
 from rankgate.judge.plan import judged, plan_for
-from rankgate.judge.replies import REPLIES, schema_of
+from rankgate.judge.records import Slot
+from rankgate.judge.replies import schema_of
 from rankgate.judge.store import Store
+from rankgate.judge.tasks import TASKS
 from rankgate.model.answers import Entailment, GoldClaim, UnjudgedKind, VerdictKind
-from rankgate.model.verdicts import Addressing, AnswerState, Support, Unjudged
+from rankgate.model.verdicts import AnswerState, Support, Unjudged
 
 CLAIMS = frozenset({VerdictKind.STATE, VerdictKind.SUPPORT})
 
@@ -61,8 +63,8 @@ def test_an_answer_gets_all_its_verdicts(tmp_path: Path) -> None:
     assert kinds(found.gold_in_answer) == ["supported", "absent"]
     assert kinds(found.gold_in_context) == ["supported", "supported"]
     assert found.gold_claims == answer().claims
-    assert found.relevance == (3, 0)
-    assert found.address is Addressing.FULLY
+    assert found.of("relevance") == (3, 0)
+    assert found.of("address") == "fully"
     assert found.context == ("doc_1#p1", "doc_2#p4")
 
 
@@ -96,13 +98,13 @@ def test_an_abstention_counts_where_nothing_is_asserted(
 
 
 def test_an_answer_that_is_not_there_supports_nothing_without_a_call(tmp_path: Path) -> None:
-    wants = frozenset({VerdictKind.GOLD_IN_ANSWER, VerdictKind.ADDRESS, VerdictKind.CORRECTNESS})
+    wants = frozenset({VerdictKind.GOLD_IN_ANSWER, "address", VerdictKind.CORRECTNESS})
     with judging() as server:
         found = verdicts(server, answer(None), tmp_path, wants)
         assert server.requests == []
     assert kinds(found.gold_in_answer) == ["absent", "absent"]
     assert found.correctness == ()
-    assert found.address is Addressing.NONCOMMITTAL
+    assert found.of("address") == "noncommittal"
 
 
 def test_what_has_no_meaning_for_a_query_is_none(tmp_path: Path) -> None:
@@ -110,7 +112,7 @@ def test_what_has_no_meaning_for_a_query_is_none(tmp_path: Path) -> None:
     with judging() as server:
         found = verdicts(server, bare, tmp_path)
     assert (found.gold_claims, found.gold_in_answer, found.gold_in_context) == (None, None, None)
-    assert (found.correctness, found.relevance, found.address) == (None, None, None)
+    assert (found.correctness, found.of("relevance"), found.of("address")) == (None, None, None)
     assert kinds(found.support) == ["absent"]
 
 
@@ -178,7 +180,7 @@ def test_what_the_model_cannot_hold_is_batched_and_else_never_sent(limit: int, c
 def test_before_judging_nothing_is_a_verdict() -> None:
     found = judged(answer(), some_judge(), ALL, {})
     missing = Unjudged(UnjudgedKind.NO_VERDICT)
-    assert {found.state, found.support, found.correctness, found.gold_in_answer, found.relevance} == {missing}
+    assert {found.state, found.support, found.correctness, found.gold_in_answer, found.of("relevance")} == {missing}
 
 
 # Plans
@@ -204,9 +206,9 @@ def test_a_plan_leaves_out_what_the_other_run_pays_for() -> None:
 
 def test_estimates_are_not_below_what_a_tokenizer_counts_in_prose() -> None:
     """English prose has four characters a token or more in the vocabularies of today."""
-    plan = plan_for([answer()], some_judge(), frozenset({VerdictKind.RELEVANCE}), {})
+    plan = plan_for([answer()], some_judge(), frozenset({"relevance"}), {})
     with judging() as server:
-        run(server, [answer()], Store(), wants=frozenset({VerdictKind.RELEVANCE}))
+        run(server, [answer()], Store(), wants=frozenset({"relevance"}))
         sent = sum(len(message["content"]) for message in server.requests[0]["messages"])
     assert sent / 4 <= plan.tokens <= sent
 
@@ -244,7 +246,7 @@ def test_an_unusable_answer_is_asked_again_twice_and_then_has_its_reason(
 
 
 def test_what_stayed_unjudged_is_not_asked_again() -> None:
-    store, wants = Store(), frozenset({VerdictKind.RELEVANCE})
+    store, wants = Store(), frozenset({"relevance"})
     with judging() as server:
         server.always = "numbering"
         assert run(server, [answer()], store, wants=wants).unjudged == {UnjudgedKind.NUMBERING: 1}
@@ -252,7 +254,7 @@ def test_what_stayed_unjudged_is_not_asked_again() -> None:
         server.requests.clear()
         run(server, [answer()], store, wants=wants)
         assert server.requests == []
-    found = judged(answer(), some_judge(), wants, store).relevance
+    found = judged(answer(), some_judge(), wants, store).of("relevance")
     assert isinstance(found, Unjudged)
     assert found.kind is UnjudgedKind.NUMBERING
 
@@ -291,7 +293,7 @@ def test_a_second_answer_that_is_unusable_leaves_the_first(tmp_path: Path) -> No
 def test_a_failing_endpoint_ends_judging_and_what_came_before_is_kept(
     fault: Any, stopped: Unjudged, requests: int
 ) -> None:
-    store, wants = Store(), frozenset({VerdictKind.ADDRESS})
+    store, wants = Store(), frozenset({"address"})
     answers = [answer(f"Answer {n}.", query_id=f"q-{n}") for n in range(9)]
     with judging() as server:
         run(server, answers[:2], store, wants=wants)
@@ -301,8 +303,8 @@ def test_a_failing_endpoint_ends_judging_and_what_came_before_is_kept(
         assert len(server.requests) == requests
     assert outcome.stopped == stopped
     assert outcome.unjudged == {stopped.kind: 7}
-    states = [judged(each, some_judge(), wants, store).address for each in answers]
-    assert states == [Addressing.FULLY] * 2 + [Unjudged(UnjudgedKind.NO_VERDICT)] * 7
+    states = [judged(each, some_judge(), wants, store).of("address") for each in answers]
+    assert states == ["fully"] * 2 + [Unjudged(UnjudgedKind.NO_VERDICT)] * 7
 
 
 @pytest.mark.parametrize(
@@ -315,7 +317,7 @@ def test_a_failing_endpoint_ends_judging_and_what_came_before_is_kept(
     ],
 )
 def test_a_refusal_of_one_content_concerns_that_alone(words: str, kind: UnjudgedKind) -> None:
-    store, wants = Store(), frozenset({VerdictKind.ADDRESS})
+    store, wants = Store(), frozenset({"address"})
     with judging() as server:
         retried = 3 if kind is UnjudgedKind.CONTENT_FILTER else 1
         server.faults = [status(400, words)] * retried
@@ -325,9 +327,9 @@ def test_a_refusal_of_one_content_concerns_that_alone(words: str, kind: Unjudged
 
 
 def test_a_judge_that_moved_is_seen_in_every_record() -> None:
-    store, wants = Store(), frozenset({VerdictKind.ADDRESS, VerdictKind.RELEVANCE})
+    store, wants = Store(), frozenset({"address", "relevance"})
     with judging() as server:
-        run(server, [answer()], store, wants=frozenset({VerdictKind.ADDRESS}))
+        run(server, [answer()], store, wants=frozenset({"address"}))
         server.served = "hash-judge-2"
         run(server, [answer()], store, wants=wants)
     served = {(record.model, record.fingerprint) for record in store.records.values()}
@@ -379,8 +381,8 @@ RESTS_ON = {
     VerdictKind.CORRECTNESS: "factual_correctness",
     VerdictKind.GOLD_IN_ANSWER: "claim_recall",
     VerdictKind.GOLD_IN_CONTEXT: "context_recall",
-    VerdictKind.RELEVANCE: "context_precision",
-    VerdictKind.ADDRESS: "answer_relevancy",
+    "relevance": "context_precision",
+    "address": "answer_relevancy",
 }
 
 
@@ -392,15 +394,13 @@ def test_what_an_obedient_model_raises_is_what_docs_say(place: str, values: dict
     own = wrong.pop("answer", "")
     with judging() as server:
         server.obedient = True
-        about = frozenset(RESTS_ON) - {VerdictKind.ADDRESS}
+        about = frozenset(RESTS_ON) - {"address"}
         found = verdicts(server, answer(f"It costs nothing. {own}", **wrong), tmp_path, about)
-        evasion = verdicts(
-            server, answer(f"{REFUSAL} {own}".strip(), **wrong), tmp_path, frozenset({VerdictKind.ADDRESS})
-        )
-    graded = found.relevance if isinstance(found.relevance, tuple) else ()
-    raised = {want for want in about if "supported" in kinds_or_none(getattr(found, want.value))}
-    raised |= {VerdictKind.RELEVANCE} if 3 in graded else set()
-    raised |= {VerdictKind.ADDRESS} if evasion.address is Addressing.FULLY else set()
+        evasion = verdicts(server, answer(f"{REFUSAL} {own}".strip(), **wrong), tmp_path, frozenset({"address"}))
+    grades = found.of("relevance")
+    raised = {want for want in about if "supported" in kinds_or_none(found.of(want))}
+    raised |= {"relevance"} if isinstance(grades, tuple) and 3 in grades else set()
+    raised |= {"address"} if evasion.of("address") == "fully" else set()
     names = ", ".join(f"`{RESTS_ON[want]}`" for want in RESTS_ON if want in raised) or "nothing"
     if place == "nowhere":
         assert names == "nothing"
@@ -424,19 +424,19 @@ def test_no_content_leaves_its_fences(texts: list[str], mode: Mode) -> None:
     """What is outside of the fences is the same whatever stands between them, and what is between is the content."""
     question, text, first, second = texts
     for inputs, plain in (
-        (Inputs(Task.SPLIT, question, text), Inputs(Task.SPLIT, "q", "a")),
+        (Inputs("split", question, text), Inputs("split", "q", "a")),
         (
-            Inputs(Task.ENTAIL, passages=(first, second), statements=(text,)),
-            Inputs(Task.ENTAIL, passages=("p", "r"), statements=("s",)),
+            Inputs("entail", passages=(first, second), statements=(text,)),
+            Inputs("entail", passages=("p", "r"), statements=("s",)),
         ),
     ):
-        reply = None if mode == "json_schema" else schema_of(REPLIES[inputs.task])
+        reply = None if mode == "json_schema" else schema_of(TASKS[inputs.task])
         system, user = messages_of(some_judge().prompts, inputs, reply)
         other_system, other_user = messages_of(some_judge().prompts, plain, reply)
         task, content = content_of({"messages": [system, user]})
         named = {"question": [inputs.question], "answer": [inputs.answer]}
         named |= {"passage": list(inputs.passages), "statement": list(inputs.statements)}
-        assert (task, content) == (inputs.task.value, {name: kept for name, kept in named.items() if any(kept)})
+        assert (task, content) == (inputs.task, {name: kept for name, kept in named.items() if any(kept)})
         assert system == other_system
         assert bare(user["content"]) == bare(other_user["content"])
 
@@ -464,7 +464,7 @@ def test_no_text_around_the_json_raises_a_verdict() -> None:
         @given(before=AROUND, after=AROUND)
         def check(before: str, after: str) -> None:
             server.always = f"text:{before}{{}}{after}"
-            inputs, judge = Inputs(Task.ENTAIL, passages=(PLAIN.text,), statements=("It is red.",)), some_judge()
+            inputs, judge = Inputs("entail", passages=(PLAIN.text,), statements=("It is red.",)), some_judge()
             slot = Slot(judge.id, inputs.task, inputs.key, 0)
             found = ask(endpoint(server), judge, slot, inputs, Spending())
             assert found.unjudged or found.verdicts == (Support(1, Entailment.ABSENT),)
@@ -504,7 +504,7 @@ def test_the_budget_that_is_enough_for_the_plan_is_enough() -> None:
 
 
 def test_without_usage_the_estimate_is_charged() -> None:
-    store, wants = Store(), frozenset({VerdictKind.ADDRESS})
+    store, wants = Store(), frozenset({"address"})
     plan = plan_for([answer()], some_judge(), wants, store)
     with judging() as server:
         server.usage = None
@@ -519,7 +519,7 @@ def test_workers_work_at_the_same_time() -> None:
     with judging() as server:
         server.began = meeting.wait
         answers = [answer(f"Answer {n}.") for n in range(8)]
-        run(server, answers, store, wants=frozenset({VerdictKind.ADDRESS}), workers=4)
+        run(server, answers, store, wants=frozenset({"address"}), workers=4)
     assert [record.model for record in store.records.values()] == ["hash-judge-1"] * 8
 
 
@@ -537,7 +537,7 @@ def test_progress_is_watched() -> None:
 
 def test_an_interrupt_ends_in_good_order() -> None:
     """No further call is begun, waits end, and what was answered is kept."""
-    store, wants = Store(), frozenset({VerdictKind.ADDRESS})
+    store, wants = Store(), frozenset({"address"})
 
     def interrupt() -> None:
         raise KeyboardInterrupt

@@ -101,7 +101,7 @@ def test_stubllm(waited: list[float | None], capsys: pytest.CaptureFixture[str])
         judged(address, capsys, *METRICS)
         assert [each is not None and 1 <= each < 1.5 for each in waited] == [True] * 4
         kept = read_verdicts("run.verdicts.jsonl").values()
-        assert {each.task.value for each in kept if each.verdicts is not None} == {"split", "entail", "address"}
+        assert {each.task for each in kept if each.verdicts is not None} == {"split", "entail", "address"}
 
 
 def test_aimock(node_modules: Path, waited: list[float | None], capsys: pytest.CaptureFixture[str]) -> None:
@@ -122,6 +122,6 @@ def test_aimock(node_modules: Path, waited: list[float | None], capsys: pytest.C
         assert for_the_refusal is not None
         assert 1 <= for_the_refusal < 1.5
         kept = read_verdicts("run.verdicts.jsonl").values()
-        assert {each.task.value for each in kept if each.verdicts is not None} == {"split", "entail", "address"}
+        assert {each.task for each in kept if each.verdicts is not None} == {"split", "entail", "address"}
         found = judged(address, capsys, "--metric", "context_precision", code=2)
     assert "http_status" in json.dumps(found)

@@ -19,17 +19,19 @@ from tests.rows import each_row
 
 from rankgate.judge.client import Spending
 from rankgate.judge.judging import ask
-from rankgate.judge.model import Addressed, Inputs, Slot, Task
-from rankgate.judge.replies import MAX_LENGTH, MIN_LENGTH, verified
+from rankgate.judge.model import Inputs
+from rankgate.judge.quotes import MAX_LENGTH, MIN_LENGTH, verified
+from rankgate.judge.records import Slot
+from rankgate.judge.tasks import Address
 from rankgate.model.answers import UnjudgedKind
 
-FINE = Addressed("fully", noncommittal=False)
+FINE = Address("fully", noncommittal=False)
 TEXT = '{"addresses": "fully", "noncommittal": false}'
 INSIDE = TEXT.removeprefix("{").removesuffix("}")
 NO_JSON, SCHEMA, EMPTY = UnjudgedKind.NO_JSON, UnjudgedKind.SCHEMA, UnjudgedKind.EMPTY
 FILTERED, ENVELOPE = UnjudgedKind.CONTENT_FILTER, UnjudgedKind.ENVELOPE
 
-CONTENTS: dict[str, tuple[str, Addressed | UnjudgedKind]] = {
+CONTENTS: dict[str, tuple[str, Address | UnjudgedKind]] = {
     "plain": (TEXT, FINE),
     "blanks": (f"\n {TEXT} \n", FINE),
     "a byte order mark": (f"\ufeff{TEXT}", FINE),
@@ -79,7 +81,7 @@ CONTENTS: dict[str, tuple[str, Addressed | UnjudgedKind]] = {
     "thoughts alone": ("<think>It says so", NO_JSON),
     "thoughts and nothing": ("<think>It says so</think>", NO_JSON),
 }
-MESSAGES: dict[str, tuple[dict[str, Any], Addressed | UnjudgedKind]] = {
+MESSAGES: dict[str, tuple[dict[str, Any], Address | UnjudgedKind]] = {
     "content in parts": ({"content": [{"type": "text", "text": TEXT}]}, FINE),
     "thoughts in a part": (
         {"content": [{"type": "thinking", "thinking": [{"text": "{}"}]}, {"type": "text", "text": TEXT}]},
@@ -106,7 +108,7 @@ def choice(message: object, reason: str | None = "stop") -> dict[str, Any]:
 
 
 GOOD = json.dumps(choice({"content": TEXT})).encode()
-BODIES: dict[str, tuple[bytes | dict[str, Any], Addressed | UnjudgedKind]] = {
+BODIES: dict[str, tuple[bytes | dict[str, Any], Address | UnjudgedKind]] = {
     "no choice": ({"choices": []}, EMPTY),
     "a choice without a message": ({"choices": [{"finish_reason": "content_filter"}]}, FILTERED),
     "choices that are null": ({"choices": None}, ENVELOPE),
@@ -141,8 +143,8 @@ CASES = [
 
 @pytest.mark.full
 @each_row(("body", "expected"), CASES)
-def test_what_a_reply_is_read_as(body: bytes | dict[str, Any], expected: Addressed | UnjudgedKind) -> None:
-    inputs, judge = Inputs(Task.ADDRESS, "How long?", "Thirty days."), some_judge()
+def test_what_a_reply_is_read_as(body: bytes | dict[str, Any], expected: Address | UnjudgedKind) -> None:
+    inputs, judge = Inputs("address", "How long?", "Thirty days."), some_judge()
     with judging() as server:
         server.always = body if isinstance(body, bytes) else json.dumps(body).encode()
         found = ask(endpoint(server), judge, Slot(judge.id, inputs.task, inputs.key, 0), inputs, Spending())
@@ -152,9 +154,9 @@ def test_what_a_reply_is_read_as(body: bytes | dict[str, Any], expected: Address
 # What llama.cpp (xllamacpp 2026.10.11549) said with SmolLM2-135M-Instruct to one answer over one passage.
 LLAMA_CPP: dict[str, Any] = json.loads(Path(__file__).with_name("llama_cpp.json").read_text("utf-8"))
 ASKED = {
-    "split": Inputs(Task.SPLIT, "How long?", "Thirty days."),
-    "relevance": Inputs(Task.RELEVANCE, "How long?", passages=("Thirty days.",)),
-    "entail": Inputs(Task.ENTAIL, passages=("Thirty days.",), statements=("Thirty days.",)),
+    "split": Inputs("split", "How long?", "Thirty days."),
+    "relevance": Inputs("relevance", "How long?", passages=("Thirty days.",)),
+    "entail": Inputs("entail", passages=("Thirty days.",), statements=("Thirty days.",)),
 }
 
 
@@ -162,7 +164,7 @@ ASKED = {
 def test_replies_of_a_real_server_and_a_small_model(name: str) -> None:
     reply, inputs = (
         LLAMA_CPP[name],
-        ASKED.get(name.split(maxsplit=1)[0], Inputs(Task.ADDRESS, "How long?", "Thirty days.")),
+        ASKED.get(name.split(maxsplit=1)[0], Inputs("address", "How long?", "Thirty days.")),
     )
     with judging() as server:
         server.always = Answer(reply["status"], {}, json.dumps(reply["body"]).encode())

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from tests.judge.cases import some_judge
 
 from rankgate.judge.label_files import sample_text
-from rankgate.judge.model import Answer, Inputs, Passage, Record, Slot, Split, Task
+from rankgate.judge.model import Answer, Inputs, Passage
+from rankgate.judge.records import Record, Slot
 from rankgate.judge.sample import LEAST, AnswerKey, Design, Item, draw
+from rankgate.judge.tasks import Split
 from rankgate.model.answers import Entailment, UnjudgedKind
 from rankgate.model.verdicts import Support, Unjudged
 
@@ -45,10 +47,10 @@ def judged(answer: Answer, kind: Kind, claims: int = 2) -> Known:
         Support(n, Entailment.ABSENT if kind is U and n == 1 else Entailment.SUPPORTED, (1,))
         for n in range(1, len(texts) + 1)
     ]
-    found = [record(Inputs(Task.SPLIT, answer.question, answer.answer or ""), Split(bool(texts), texts))]
+    found = [record(Inputs("split", answer.question, answer.answer or ""), Split(bool(texts), texts))]
     if texts:
         passages = tuple(each.text for each in answer.context)
-        found.append(record(Inputs(Task.ENTAIL, passages=passages, statements=texts), tuple(support)))
+        found.append(record(Inputs("entail", passages=passages, statements=texts), tuple(support)))
     return {each.slot: each for each in found}
 
 

@@ -15,8 +15,9 @@ from tests.judge.cases import answer, run
 from tests.judge.hash_judge import KEY, judging
 
 from rankgate.errors import RankgateError
-from rankgate.judge.model import Addressed, Record, Split, Task
+from rankgate.judge.records import Record
 from rankgate.judge.store import Store, line_of, read_verdicts, record_of, written
+from rankgate.judge.tasks import Address, Split
 from rankgate.model.answers import Entailment, UnjudgedKind
 from rankgate.model.verdicts import Support, Unjudged
 
@@ -26,7 +27,7 @@ LINE = (
 )
 RECORD = Record(
     judge="3fa9",
-    task=Task.ENTAIL,
+    task="entail",
     key="k",
     repeat=0,
     verdicts=(Support(1, Entailment.SUPPORTED, (2,), "thirty däys"),),
@@ -34,7 +35,7 @@ RECORD = Record(
     fingerprint="fp",
     tokens=(1840, 96),
 )
-MISSING = Record(judge="3fa9", task=Task.ENTAIL, key="k", repeat=0, unjudged=Unjudged(UnjudgedKind.NUMBERING, 3, 4))
+MISSING = Record(judge="3fa9", task="entail", key="k", repeat=0, unjudged=Unjudged(UnjudgedKind.NUMBERING, 3, 4))
 
 
 def other(record: Record, **values: Any) -> Record:
@@ -53,15 +54,15 @@ def test_a_line_is_plain_json() -> None:
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 SUPPORT = st.builds(Support, st.integers(1, 9), st.sampled_from(Entailment), st.just((1, 2)), TEXT)
 VERDICTS = st.one_of(
-    st.tuples(st.just(Task.SPLIT), st.builds(Split, st.booleans(), st.lists(TEXT, max_size=3).map(tuple))),
-    st.tuples(st.just(Task.ENTAIL), st.lists(SUPPORT, max_size=3).map(tuple)),
-    st.tuples(st.just(Task.RELEVANCE), st.lists(st.integers(0, 3), max_size=4).map(tuple)),
-    st.tuples(st.just(Task.ADDRESS), st.builds(Addressed, st.sampled_from(["fully", "partly", "no"]), st.booleans())),
+    st.tuples(st.just("split"), st.builds(Split, st.booleans(), st.lists(TEXT, max_size=3).map(tuple))),
+    st.tuples(st.just("entail"), st.lists(SUPPORT, max_size=3).map(tuple)),
+    st.tuples(st.just("relevance"), st.lists(st.integers(0, 3), max_size=4).map(tuple)),
+    st.tuples(st.just("address"), st.builds(Address, st.sampled_from(["fully", "partly", "no"]), st.booleans())),
 )
 
 
 @given(VERDICTS, st.text("0123456789abcdef", min_size=1), st.integers(0, 24), TEXT)
-def test_every_verdict_comes_back(found: tuple[Task, Any], key: str, repeat: int, model: str) -> None:
+def test_every_verdict_comes_back(found: tuple[str, Any], key: str, repeat: int, model: str) -> None:
     record = Record(judge="j", task=found[0], key=key, repeat=repeat, verdicts=found[1], model=model)
     assert record_of(line_of(record)) == record
 

@@ -29,10 +29,12 @@ from rankgate.criteria import Criteria, load_criteria
 from rankgate.criteria.inputs import gold_of
 from rankgate.errors import RankgateError
 from rankgate.judge.identity import judge_of
-from rankgate.judge.model import Answer, Record, Split, Task
+from rankgate.judge.model import Answer
 from rankgate.judge.plan import BATCH, collect_verdicts
+from rankgate.judge.records import Record
 from rankgate.judge.runs import NEEDS, with_records
 from rankgate.judge.store import Store, by_slot, line_of, listed, read_verdicts, record_of, stored_verdicts, written
+from rankgate.judge.tasks import TASKS, Split
 from rankgate.model.answers import Entailment, GoldClaim, UnjudgedKind
 from rankgate.model.values import Details, Generated, Gold, Ranking, RunField, Sample
 from rankgate.model.verdicts import Support, Unjudged
@@ -152,7 +154,7 @@ def test_each_answer_is_stored_with_its_verdicts_as_they_stand_in_the_file(serve
     assert by_slot(each for every in found.values() for each in every) == by_slot(records), (
         "each metric's, not only the gate's"
     )
-    assert {each.task for each in found["q1"]} == {*Task} - {Task.RUBRIC}
+    assert {each.task for each in found["q1"]} == {*TASKS} - {"rubric"}
     lines = {line_of(each).rstrip() for each in records}
     assert all(each in stored_run() for each in lines), "byte for byte"
     assert [len(every) for every in found.values()] == [len(set(map(line_of, every))) for every in found.values()]
@@ -169,13 +171,13 @@ def test_verdicts_on_rubrics_are_stored_and_read_without_the_file(server: HashJu
         if known == 3:
             judged(server)
             assert accept() == 0
-            assert {each.task for each in kept()["q1"]} == {*Task}
+            assert {each.task for each in kept()["q1"]} == {*TASKS}
             Path("run.verdicts.jsonl").unlink()
         found = check()["metrics"]["rubric(says_days)"]
         assert (found["n"], found["value"]) == (known, pytest.approx(1 / 3 if known == 3 else 0.0))
 
 
-SPLIT = Record(judge="j", task=Task.SPLIT, key="k", repeat=0, verdicts=Split(asserts=True, claims=("x",)))
+SPLIT = Record(judge="j", task="split", key="k", repeat=0, verdicts=Split(asserts=True, claims=("x",)))
 
 
 def replaced(records: list[Record], **values: Any) -> list[Record]:
@@ -185,7 +187,7 @@ def replaced(records: list[Record], **values: Any) -> list[Record]:
 def unable(own: list[Record]) -> list[Record]:
     """Another judge's, which could grade no passage."""
     why = Unjudged(UnjudgedKind.SCHEMA)
-    graded = (each for each in own if each.task is Task.RELEVANCE)
+    graded = (each for each in own if each.task == "relevance")
     return [msgspec.structs.replace(each, judge="another", verdicts=None, unjudged=why) for each in graded]
 
 
@@ -352,7 +354,7 @@ def test_a_record_of_a_run_without_answers_has_the_keys_of_before() -> None:
 @given(st.lists(st.tuples(st.text("abc", min_size=1, max_size=3), st.text(max_size=9)), unique_by=lambda pair: pair[0]))
 def test_what_is_stored_comes_back_and_is_stored_again_as_the_same_bytes(found: list[tuple[str, str]]) -> None:
     records = [
-        Record(judge="j", task=Task.SPLIT, key=key, repeat=0, verdicts=Split(asserts=True, claims=(text,)))
+        Record(judge="j", task="split", key=key, repeat=0, verdicts=Split(asserts=True, claims=(text,)))
         for key, text in found
     ]
     details = Details(generated=Generated(answer="A."), records=listed(records) if records else None)
@@ -424,13 +426,13 @@ def test_a_changed_answer_takes_its_own_verdicts_and_no_more(server: HashJudge) 
 def without_support(records: list[Record], **values: Any) -> list[Record]:
     """The same, but that no claim is supported."""
     absent = [tuple(Support(one.n, Entailment.ABSENT) for one in each.verdicts) for each in entailed(records)]
-    others = [each for each in records if each.task is not Task.ENTAIL]
+    others = [each for each in records if each.task != "entail"]
     changed = zip(entailed(records), absent, strict=True)
     return replaced([*others, *(msgspec.structs.replace(each, verdicts=found) for each, found in changed)], **values)
 
 
 def entailed(records: list[Record]) -> list[Record]:
-    return [each for each in records if each.task is Task.ENTAIL]
+    return [each for each in records if each.task == "entail"]
 
 
 def test_the_judge_of_the_file_is_meant_before_that_of_the_store(server: HashJudge) -> None:
@@ -485,7 +487,7 @@ def test_verdicts_in_the_lines_of_a_run_file_are_ignored(words: list[str], where
             each, verdicts=tuple(Support(one.n, Entailment.SUPPORTED, (1,)) for one in each.verdicts)
         )
         for each in own
-        if each.task is Task.ENTAIL
+        if each.task == "entail"
     ]
     lines = [{**each, "verdicts": msgspec.to_builtins(forged)} for each in RUN]
     write_lines("forged.jsonl", lines)
@@ -497,7 +499,7 @@ def test_verdicts_in_the_lines_of_a_run_file_are_ignored(words: list[str], where
         assert "verdicts" not in found["provenance"]["run"]
     else:
         assert gate(check("--baseline", "forged.jsonl", *words)) == (None, None)
-    Path("v.jsonl").write_bytes(written([*forged, *(each for each in own if each.task is not Task.ENTAIL)]))
+    Path("v.jsonl").write_bytes(written([*forged, *(each for each in own if each.task != "entail")]))
     Path("v.jsonl").rename("run.verdicts.jsonl")
     assert gate(check()) == (1.0, 1.0)
 
@@ -582,7 +584,7 @@ def test_accept_show_and_verify_say_what_is_kept(server: HashJudge, capsys: pyte
 
 def test_a_verdict_that_is_stored_twice_is_read_once() -> None:
     """As where two questions have the same answer; the first verdict counts, and one before none."""
-    missing = Record(judge="j", task=Task.SPLIT, key="k", repeat=0, unjudged=Unjudged(UnjudgedKind.SCHEMA))
+    missing = Record(judge="j", task="split", key="k", repeat=0, unjudged=Unjudged(UnjudgedKind.SCHEMA))
     late = msgspec.structs.replace(SPLIT, model="late")
     details = [Details(generated=Generated(answer="A."), records=listed([each])) for each in (missing, SPLIT, late)]
     packed = pack([Ranking(f"q{n}", ["a"], 0, each) for n, each in enumerate(details)], source="run")

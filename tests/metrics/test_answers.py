@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.rows import each_row
 
+from rankgate.judge.tasks import QUESTIONS
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.base import Kind
 from rankgate.metrics.lines import AnswerContains, ExactMatch, GivenRate, TokenF1
@@ -22,7 +23,7 @@ from rankgate.metrics.scoring import score
 from rankgate.model.answers import Entailment, GoldClaim, UnjudgedKind, VerdictKind
 from rankgate.model.scores import Scores
 from rankgate.model.values import Details, Gold, Ranking, Sample
-from rankgate.model.verdicts import Addressing, AnswerState, AnswerVerdicts, Support, Unjudged
+from rankgate.model.verdicts import AnswerState, AnswerVerdicts, Support, Unjudged
 
 YES, NO = Entailment.SUPPORTED, Entailment.ABSENT
 
@@ -37,7 +38,8 @@ def supports(*verdicts: tuple[int, ...] | None) -> tuple[Support, ...]:
 
 def verdicts(**known: Any) -> AnswerVerdicts:
     given: dict[str, Any] = {"query_id": "q", "context": ("a", "b", "c", "d"), "citations": (), "no_answer": False}
-    return AnswerVerdicts(**given | known)
+    said = {name: known.pop(name) for name in QUESTIONS if name in known}
+    return AnswerVerdicts(**given | known, said=said)
 
 
 def judged(name: str) -> JudgedMetric:
@@ -114,15 +116,15 @@ OF_GOLD: dict[str, Any] = {"gold_claims": GOLD_CLAIMS, "gold_in_answer": HALF, "
         pytest.param("citation_recall", {**FULL_ANSWER, "citations": ("a",)}, 1 / 3, id="the first claim alone"),
         pytest.param("citation_recall", FULL_ANSWER, 0.0, id="claims without citations"),
         pytest.param("citation_recall", {"support": (), "citations": ("a",)}, None, id="citations without claims"),
-        pytest.param("answer_relevancy", {"address": Addressing.FULLY}, 1.0, id="fully"),
-        pytest.param("answer_relevancy", {"address": Addressing.PARTLY}, 0.5, id="partly"),
-        pytest.param("answer_relevancy", {"address": Addressing.NO}, 0.0, id="not at all"),
-        pytest.param("answer_relevancy", {"address": Addressing.NONCOMMITTAL}, 0.0, id="hedges"),
-        pytest.param("answer_relevancy", {"address": Addressing.FULLY, "no_answer": True}, None, id="no answer exists"),
-        pytest.param("rubric(cites)", {"rubrics": {"cites": MET, "polite": UNMET}}, 1.0, id="meets it"),
-        pytest.param("rubric(polite)", {"rubrics": {"cites": MET, "polite": UNMET}}, 0.0, id="does not"),
-        pytest.param("rubric(cites)", {"rubrics": {"cites": Support(1, Entailment.UNVERIFIED)}}, 0.0, id="by no words"),
-        pytest.param("rubric(cites)", {"rubrics": {"cites": MET}, "no_answer": True}, None, id="nothing to meet it"),
+        pytest.param("answer_relevancy", {"address": "fully"}, 1.0, id="fully"),
+        pytest.param("answer_relevancy", {"address": "partly"}, 0.5, id="partly"),
+        pytest.param("answer_relevancy", {"address": "no"}, 0.0, id="not at all"),
+        pytest.param("answer_relevancy", {"address": "noncommittal"}, 0.0, id="hedges"),
+        pytest.param("answer_relevancy", {"address": "fully", "no_answer": True}, None, id="no answer exists"),
+        pytest.param("rubric(cites)", {"rubric": {"cites": MET, "polite": UNMET}}, 1.0, id="meets it"),
+        pytest.param("rubric(polite)", {"rubric": {"cites": MET, "polite": UNMET}}, 0.0, id="does not"),
+        pytest.param("rubric(cites)", {"rubric": {"cites": Support(1, Entailment.UNVERIFIED)}}, 0.0, id="by no words"),
+        pytest.param("rubric(cites)", {"rubric": {"cites": MET}, "no_answer": True}, None, id="nothing to meet it"),
     ],
 )
 def test_worked_by_hand(name: str, known: Mapping[str, Any], value: float | None) -> None:
@@ -143,7 +145,7 @@ def test_every_judged_family_is_here() -> None:
 
 def oracle(name: str, given: AnswerVerdicts) -> float | None:
     """Counted claim by claim and passage by passage, without anything of the metrics' own."""
-    known = msgspec.structs.asdict(given)
+    known: dict[str, Any] = {**dict.fromkeys(QUESTIONS), **msgspec.structs.asdict(given), **given.said}
     own = [(each.verdict is YES, set(each.passages)) for each in known["support"] or ()]
     true = [each.verdict is YES for each in known["correctness"] or ()]
     gold = list(
@@ -176,9 +178,9 @@ def oracle(name: str, given: AnswerVerdicts) -> float | None:
         return len([places for places in bad if bool(places & fits) == relevant]) / count
 
     def relevancy() -> float | None:
-        return {"fully": 1.0, "partly": 0.5}.get(known["address"].value, 0.0) if known["address"] else None
+        return {"fully": 1.0, "partly": 0.5}.get(known["address"], 0.0) if known["address"] else None
 
-    meets = known["rubrics"]
+    meets = known["rubric"]
     unanswerable, state = known["no_answer"], known["state"]
     shows = [known["context"][number - 1] for number in used]
     rows: dict[str, Callable[[], float | None]] = {
@@ -232,8 +234,8 @@ def any_verdicts(draw: st.DrawFn) -> AnswerVerdicts:
         gold_in_answer=draw(of(golden)) or None,
         gold_in_context=draw(of(golden)) or None,
         relevance=tuple(draw(st.lists(st.integers(0, 3), min_size=shown, max_size=shown))) or None,
-        address=draw(st.none() | st.sampled_from(Addressing)),
-        rubrics=draw(st.none() | st.sampled_from([{"cites": MET}, {"cites": UNMET}])),
+        address=draw(st.none() | st.sampled_from(["fully", "partly", "no", "noncommittal"])),
+        rubric=draw(st.none() | st.sampled_from([{"cites": MET}, {"cites": UNMET}])),
     )
 
 
@@ -260,7 +262,7 @@ def scored(name: str, *repeats: AnswerVerdicts, sample: Sample = SAMPLE, others:
 @each_row("name", NAMES)
 def test_a_missing_verdict_is_neither_a_value_nor_left_out(name: str) -> None:
     whole: dict[str, Any] = dict(
-        FULL_ANSWER, rubrics={"cites": MET}, correctness=THREE, relevance=(1, 2), address=Addressing.FULLY, **OF_GOLD
+        FULL_ANSWER, rubric={"cites": MET}, correctness=THREE, relevance=(1, 2), address="fully", **OF_GOLD
     )
     whole |= {"no_answer": name == "abstained_rate"}
     sample = msgspec.structs.replace(SAMPLE, no_answer=name == "abstained_rate")
@@ -268,8 +270,8 @@ def test_a_missing_verdict_is_neither_a_value_nor_left_out(name: str) -> None:
     metric = judged(name)
     assert scored(name, known, sample=sample).values[metric.name] != [None]
     assert scored(name, known, sample=sample).givers == {}
-    for want in VerdictKind:
-        cut = msgspec.structs.replace(known, **{want.value: CUT})
+    for want in (*VerdictKind, *QUESTIONS):
+        cut = verdicts(citations=("a",), **whole | {want: CUT})
         for repeats in ([cut], [known, cut]):
             found = scored(name, *repeats, sample=sample)
             assert (found.values[metric.name] == [None]) is (want in metric.asks)

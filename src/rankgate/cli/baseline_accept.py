@@ -30,8 +30,8 @@ from rankgate.errors import RankgateError, bad_input, on_one_line, redacted_text
 from rankgate.files.git import GitError, repository_around
 from rankgate.files.writing import readable_twice
 from rankgate.gates.acceptance import changes_of, is_green, refusal
-from rankgate.judge.model import Record as Verdicts
-from rankgate.judge.model import Slot
+from rankgate.judge.records import Record as Verdicts
+from rankgate.judge.records import Slot
 from rankgate.judge.runs import verdicts_file, with_records
 from rankgate.judge.store import by_slot, read_verdicts, stored_verdicts
 from rankgate.metrics.matching import By

@@ -26,9 +26,9 @@ from rankgate.errors import bad_input, on_one_line, shown
 from rankgate.judge.model import Answer, Passage
 from rankgate.judge.plan import BATCH, judged
 from rankgate.judge.store import Store
+from rankgate.judge.tasks import Relevance
 from rankgate.metrics.matching import By
 from rankgate.metrics.sets import Hit
-from rankgate.model.answers import VerdictKind
 from rankgate.model.judge_words import UNJUDGED_WORDS
 from rankgate.model.traffic_lists import TrafficFiles, TrafficLists
 from rankgate.model.values import Gold, RunField, Unit
@@ -45,7 +45,7 @@ PAGE = ".html"  # the suffix of a sheet that is a page
 STORE = ".rankgate/verdicts.jsonl"
 LABELS = "traffic-labels.jsonl"
 RELEVANT = 2  # the lowest grade that says that a passage answers the question, at least partly
-_VERDICTS = frozenset({VerdictKind.RELEVANCE})
+_VERDICTS = frozenset({Relevance.name})
 _NAMED = 3  # questions that the gold set lacks
 
 
@@ -247,8 +247,9 @@ def _labelled(
     top = max((gain for sample in gold.samples.values() for gain in sample.gains.values()), default=1.0)
     labelled: list[Pair] = []
     for batch, answer in zip(batches, answers, strict=True):
-        verdicts = [judged(answer, outcome.judge, _VERDICTS, outcome.records, n).relevance for n in range(repeats)]
-        grades = [each for each in verdicts if isinstance(each, tuple)]
+        verdicts = [judged(answer, outcome.judge, _VERDICTS, outcome.records, n) for n in range(repeats)]
+        said = [each.of(Relevance.name) for each in verdicts]
+        grades = [each for each in said if isinstance(each, tuple)]
         for row, pair in enumerate(batch):
             grade = None
             if len(grades) == repeats:

@@ -29,7 +29,6 @@ from rankgate.judge.calibration import (
     agreement,
     disagreements,
     metric_calibration,
-    metrics_of,
     segment_calibrations,
     support_of,
     words_of_people,
@@ -37,8 +36,8 @@ from rankgate.judge.calibration import (
 from rankgate.judge.label_files import Label, LabelKey, Labels
 from rankgate.judge.plan import judged
 from rankgate.judge.runs import verdicts_beside
-from rankgate.judge.sample import AnswerKey, Design, Item, answers_key, item_of
-from rankgate.metrics.answers import criterion_of
+from rankgate.judge.sample import AnswerKey, Design, Item, answers_key, item_of, metrics_of
+from rankgate.metrics.answers import JudgedMetric, criterion_of
 from rankgate.metrics.scoring import clusters_of
 from rankgate.model.answers import GateJudge, JudgeMark
 from rankgate.model.judge_words import labels_text
@@ -85,7 +84,7 @@ def calibrate(arguments: argparse.Namespace) -> int:
     checked = _checked(run, drawn, items_by_key, words, verdicts, path)
     calibration = _calibration(run, design, drawn, words, verdicts, checked)
     output, named = _write(arguments, run.criteria, calibration)
-    differing = disagreements(checked.values())
+    differing = disagreements(checked.values(), run.rubrics)
     judges = {name: trust_of(calibration, JudgeMark(run.judge.id, ""), name).judge() for name in calibration.metrics}
     if arguments.format == "json":
         facts = {
@@ -215,15 +214,15 @@ def _verdicts(run: Judged, design: Design, items_by_key: Mapping[str, Item]) -> 
         for query, answer in answers.items()
     }
     of_units = [verdicts[unit.query_id] for unit in design.units if unit.query_id in verdicts]
-    if lacking := sum(any(map(_lacks_verdicts, repeated)) for repeated in of_units):
+    metrics = metrics_of(run.rubrics)
+    if lacking := sum(_lacks_verdicts(metrics, repeated) for repeated in of_units):
         text = f"judge {run.judge.short} was not asked about {count_text(lacking, 'answer')} of those to draw from"
         raise bad_input(f"{text}; `{run.command}` with this run as --run asks it", file=run.run.run)
     return verdicts
 
 
-def _lacks_verdicts(verdicts: AnswerVerdicts) -> bool:
-    rubrics = verdicts.rubrics.values() if isinstance(verdicts.rubrics, Mapping) else ()
-    return NO_VERDICT in (verdicts.state, verdicts.support, *rubrics)
+def _lacks_verdicts(metrics: Sequence[JudgedMetric], repeated: Sequence[AnswerVerdicts]) -> bool:
+    return any(metric.unjudged(verdicts) == NO_VERDICT for metric in metrics for verdicts in repeated)
 
 
 def _checked(
@@ -267,7 +266,7 @@ def _calibration(
             values |= {sample.query_id: metric.worst for sample in absent if metric.counts(sample)}
         by_metric[metric.name] = values
         if of_metric := metric_calibration(metric, design.units, drawn, values, checked, clusters):
-            calibrations[metric.name] = replace(of_metric, criterion=criterion_of(metric, run.rubrics))
+            calibrations[metric.name] = replace(of_metric, criterion=criterion_of(metric, run.judge.rubrics))
     segments = segments_by_query(run.gold, run.criteria)
     return Calibration(
         judge=run.judge.id,

@@ -28,13 +28,14 @@ from rankgate.files.writing import write_atomic
 from rankgate.judge import label_files
 from rankgate.judge.job import Answers, read_answers, require_answers
 from rankgate.judge.label_files import Label, LabelKey, Labels
-from rankgate.judge.model import Judge, Record, Slot, canonical
-from rankgate.judge.runs import NEEDS, judge_with_verdicts, known_verdicts
-from rankgate.judge.sample import LEAST, WANTS, Design, Item, Labelled, draw
+from rankgate.judge.model import Judge, canonical
+from rankgate.judge.records import Record, Slot
+from rankgate.judge.runs import NEEDS, judge_with_verdicts, known_verdicts, wants_of
+from rankgate.judge.sample import LEAST, WANTS, Design, Item, Labelled, draw, metrics_of
 from rankgate.judge.store import read_verdicts
-from rankgate.metrics.answers import JudgedMetric, Rubric
+from rankgate.judge.tasks import QUESTIONS
+from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.tags import segments_of
-from rankgate.model.answers import VerdictKind
 from rankgate.model.values import Gold
 from rankgate.model.wording import count_text
 from rankgate.readers.base import whole_number
@@ -136,7 +137,7 @@ def named_files(arguments: argparse.Namespace) -> list[str]:
 
 
 class Judged(NamedTuple):
-    """A run with the verdicts of the judge that has most of them; `rubrics` are the criteria that gates are on."""
+    """A run with the verdicts of the judge that has most of them."""
 
     criteria: Criteria
     gold: Gold
@@ -146,18 +147,20 @@ class Judged(NamedTuple):
 
     @property
     def rubrics(self) -> Mapping[str, str]:
-        """The criteria in words that people label: all of the judge, where a gate is on one of them."""
-        return self.judge.rubrics if any(isinstance(each, Rubric) for each in self.criteria.metrics()) else {}
+        """The criteria in words that people label, by metric: all of a question that a gate is on."""
+        gated = wants_of(self.criteria.metrics())
+        questions = [task.criteria(self.judge) for name, task in QUESTIONS.items() if name in gated]
+        return {name: criterion for criteria in questions for name, criterion in criteria.items()}
 
     @property
-    def wants(self) -> frozenset[VerdictKind]:
+    def wants(self) -> frozenset[str]:
         """What labels are of."""
-        return WANTS | {VerdictKind.RUBRICS} if self.rubrics else WANTS
+        return wants_of(metrics_of(self.rubrics))
 
     @property
     def command(self) -> str:
         """What asks the judge for all that labels are of."""
-        names = ["faithfulness", "answered_rate", *(f"rubric({name})" for name in self.rubrics)]
+        names = ["faithfulness", "answered_rate", *self.rubrics]
         return shlex.join(["rankgate", "judge", *(word for name in names for word in ("--metric", name))])
 
 
@@ -192,7 +195,7 @@ def _sample(arguments: argparse.Namespace) -> Iterator[str]:
         number=number,
         run=redacted(run.run),
         lacking=[query for query in judged.gold.samples if query not in answered],
-        wants=judged.wants,
+        rubrics=judged.rubrics,
     )
     left = f"{count_text(design.unjudged, 'answer')} without a verdict"
     if not items:

@@ -19,13 +19,14 @@ import msgspec
 from msgspec import Struct
 
 from rankgate.errors import bad_input
-from rankgate.judge.model import Answer, Judge, Known, Passage
+from rankgate.judge.model import Answer, Judge, Passage
 from rankgate.judge.plan import judged
-from rankgate.judge.sample import AnswerKey, Item
+from rankgate.judge.records import Known
+from rankgate.judge.sample import AnswerKey, Item, metrics_of
 from rankgate.judge.sample import Labelled as LabelKind
-from rankgate.metrics.answers import JudgedMetric, Rubric, supports
-from rankgate.metrics.names import parse_metric
-from rankgate.model.answers import LABELLED, MIN_ANSWERS, MIN_RARER, Entailment, GoldClaim, Rate, VerdictKind
+from rankgate.judge.tasks import QUESTIONS
+from rankgate.metrics.answers import JudgedMetric, supports
+from rankgate.model.answers import MIN_ANSWERS, MIN_RARER, Entailment, GoldClaim, Rate, VerdictKind
 from rankgate.model.verdicts import (
     CALIBRATION_VERSION,
     AnswerState,
@@ -44,8 +45,7 @@ from rankgate.statistics.calibration import MIN_LABELS, Labelled, Powered, Quali
 if TYPE_CHECKING:  # sheets of labels are paid for where they are read
     from rankgate.judge.label_files import Labels
 
-OF_SAMPLE = frozenset({VerdictKind.GOLD_IN_CONTEXT})  # what is asked of `labelled_answer`
-_MEETS = {"yes": Entailment.SUPPORTED, "no": Entailment.ABSENT}
+OF_SAMPLE: frozenset[str] = frozenset({VerdictKind.GOLD_IN_CONTEXT})  # what is asked of `labelled_answer`
 Verdicts = tuple[AnswerVerdicts, ...]
 People = dict[str, AnswerVerdicts]  # what each says of an answer
 
@@ -73,12 +73,6 @@ class Disagreement(Struct, frozen=True):
     passage: str
 
 
-def metrics_of(rubrics: Iterable[str]) -> list[JudgedMetric]:
-    """The metrics that labels are of, with those of the criteria of these names."""
-    of_claims = [metric for metric in map(parse_metric, LABELLED) if isinstance(metric, JudgedMetric)]
-    return [*of_claims, *(Rubric(criterion=name) for name in rubrics)]
-
-
 def labelled_answer(item: Item) -> Answer:
     """An answer whose given claims are those that people labelled: so that any judge can be asked about the same."""
     passages = tuple(Passage(str(n), text) for n, text in enumerate(item.passages, start=1))
@@ -100,8 +94,8 @@ def support_of(item: Item, judge: Judge, known: Known) -> Supports | Unjudged:
 def words_of_people(
     items: Iterable[Item], labels: Labels, no_answer: Collection[str], rubrics: Mapping[str, str] = {}
 ) -> dict[str, People]:
-    """What each person says who labelled all of an answer, by its key; `rubrics` are the criteria by name."""
-    names = {criterion: name for name, criterion in rubrics.items()}
+    """What each person says who labelled all of an answer, by its key; `rubrics` are the criteria by metric."""
+    metrics = _by_criterion(rubrics)
     words_by_answer: dict[str, dict[str, dict[int, str]]] = defaultdict(lambda: defaultdict(dict))
     for (by, key, n), label in labels.items():
         if label.verdict is not None:
@@ -112,7 +106,11 @@ def words_of_people(
             due = item.due(asserts=words.get(0) == "asserts")
             if words.keys() >= {*due}:
                 claims = [n for n in due if item.labelled(n) is LabelKind.CLAIM]
-                criteria = {names.get(item.statements[n]): n for n in due if item.labelled(n) is LabelKind.RUBRIC}
+                said: dict[str, dict[str, bool]] = defaultdict(dict)
+                for n in due:
+                    if item.labelled(n) is LabelKind.RUBRIC and (metric := metrics.get(item.statements[n])):
+                        [question] = metric.asks
+                        said[question][metric.name] = words[n] == "yes"
                 verdicts_by_answer[item.key][by] = AnswerVerdicts(
                     query_id=item.query_id,
                     context=(),
@@ -120,9 +118,13 @@ def words_of_people(
                     no_answer=item.query_id in no_answer,
                     state=AnswerState(words[0]),
                     support=tuple(Support(n, Entailment(words[n])) for n in claims),
-                    rubrics={name: Support(1, _MEETS[words[n]]) for name, n in criteria.items() if name},
+                    said={question: QUESTIONS[question].by_people(meets) for question, meets in said.items()},
                 )
     return verdicts_by_answer
+
+
+def _by_criterion(rubrics: Mapping[str, str]) -> dict[str, JudgedMetric]:
+    return {rubrics[metric.name]: metric for metric in metrics_of(rubrics) if metric.name in rubrics}
 
 
 def agreement(words: Iterable[People]) -> float | None:
@@ -141,8 +143,9 @@ def word_of(verdict: object) -> str:
     return str(getattr(verdict, "value", "no verdict"))
 
 
-def disagreements(checked: Iterable[Checked]) -> list[Disagreement]:
+def disagreements(checked: Iterable[Checked], rubrics: Mapping[str, str] = {}) -> list[Disagreement]:
     """All of them, first those of which everybody says otherwise than the judge."""
+    metrics = _by_criterion(rubrics)
     differing: list[Disagreement] = []
     for item, people, judge, support in checked:
         states = {by: word_of(each.state) for by, each in people.items()}
@@ -155,22 +158,24 @@ def disagreements(checked: Iterable[Checked]) -> list[Disagreement]:
                 texts = item.passages[claim.passages[0] - 1 :] if claim.passages else item.passages
                 by_person = {by: word_of(word) for by, word in words.items()}
                 differing.append(Disagreement(item, n + 1, by_person, word_of(claim.verdict), next(iter(texts), "")))
-        differing += _on_criteria(item, people, judge[0])
+        differing += _on_criteria(item, people, judge[0], metrics)
     return sorted(differing, key=lambda each: each.judge in each.people.values())
 
 
-def _on_criteria(item: Item, people: People, judge: AnswerVerdicts) -> Iterator[Disagreement]:
-    """By criterion, in the order of the item's."""
-    rubrics = judge.rubrics if isinstance(judge.rubrics, Mapping) else {}
-    for n, name in enumerate(rubrics, start=1 + len(item.claims)):
-        meets = _meets(judge, name)
-        words = {by: _meets(each, name) for by, each in people.items()}
-        if n < len(item.statements) and any(word != meets for word in words.values()):
-            yield Disagreement(item, n, words, meets, "")
+def _on_criteria(
+    item: Item, people: People, judge: AnswerVerdicts, metrics: Mapping[str, JudgedMetric]
+) -> Iterator[Disagreement]:
+    """By criterion, in the order of the item's; `metrics` are theirs."""
+    for n, criterion in enumerate(item.rubrics, start=1 + len(item.claims)):
+        if metric := metrics.get(criterion):
+            meets = _meets(judge, metric)
+            words = {by: _meets(each, metric) for by, each in people.items()}
+            if any(word != meets for word in words.values()):
+                yield Disagreement(item, n, words, meets, "")
 
 
-def _meets(verdicts: AnswerVerdicts, name: str) -> str:
-    value = Rubric(criterion=name).value(verdicts)
+def _meets(verdicts: AnswerVerdicts, metric: JudgedMetric) -> str:
+    value = metric.value(verdicts)
     if value is None:
         return "no verdict"
     return "yes" if value else "no"

@@ -19,8 +19,10 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.errors import bad_input
-from rankgate.judge.model import MODES, Inputs, Judge, Mode, Slot, Task, digest
-from rankgate.judge.replies import REPLIES, schema_of
+from rankgate.judge.model import MODES, Inputs, Judge, Mode, digest
+from rankgate.judge.records import Slot
+from rankgate.judge.replies import schema_of
+from rankgate.judge.tasks import TASKS
 from rankgate.model.answers import UnjudgedKind
 
 _FOLDER = Path(__file__).parent / "prompts"
@@ -38,7 +40,7 @@ def judge_of(block: JudgeBlock, mode: Mode, prompts: Mapping[str, str] | None = 
         "mode": mode,
         "prompts": read_prompts(block.prompts) if prompts is None else prompts,
     }
-    schemas = {task.value: schema_of(reply) for task, reply in REPLIES.items()}
+    schemas = {name: schema_of(task) for name, task in TASKS.items()}
     identity = digest({**shaping, "endpoint": block.endpoint, "schemas": schemas, "protocol": PROTOCOL})
     return Judge(id=identity, **shaping, context_tokens=block.context_tokens, rubrics=block.rubrics)
 
@@ -71,8 +73,8 @@ def messages_of(prompts: Mapping[str, str], inputs: Inputs, schema: Mapping[str,
         for name, text in content
         if text
     ]
-    system = rendered(prompts, f"{inputs.task.value}.j2", schema=written)
-    user = rendered(prompts, "content.j2", task=inputs.task.value, sections=fenced)
+    system = rendered(prompts, f"{inputs.task}.j2", schema=written)
+    user = rendered(prompts, "content.j2", task=inputs.task, sections=fenced)
     return [{"role": "system", "content": system}, {"role": "user", "content": user}]
 
 
@@ -90,7 +92,9 @@ def read_prompts(folder: str | None) -> dict[str, str]:
     Raises:
         RankgateError: the folder cannot be read, has a file of another name, or has a template that does not render.
     """
-    prompts = {path.name: path.read_text(encoding="utf-8") for path in sorted(_FOLDER.glob("*.j2"))}
+    ours = {path.name: path.read_text(encoding="utf-8") for path in _FOLDER.glob("*.j2")}
+    ours |= {f"{name}.j2": task.prompt for name, task in TASKS.items()}
+    prompts = dict(sorted(ours.items()))
     if folder is not None:
         try:
             replacements = {path.name: path.read_text(encoding="utf-8") for path in sorted(Path(folder).iterdir())}
@@ -99,8 +103,8 @@ def read_prompts(folder: str | None) -> dict[str, str]:
         for name in replacements.keys() - prompts.keys():
             raise bad_input(f"{name!r} is no prompt; known: {', '.join(prompts)}", file=folder)
         prompts |= replacements
-        for task in Task:
-            messages_of(prompts, Inputs(task, question="?"), {})
+        for name in TASKS:
+            messages_of(prompts, Inputs(name, question="?"), {})
         for kind in UnjudgedKind:
             rendered(prompts, "again.j2", problem=kind.value, number=0, limit=0, statements=[])
     return prompts

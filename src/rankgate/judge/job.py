@@ -14,16 +14,19 @@ from rankgate.errors import bad_input
 from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.identity import judges_of, known_judge
 from rankgate.judge.judging import judge_answers, settle
-from rankgate.judge.model import Answer, Judge, Keeper, Record, Slot
+from rankgate.judge.model import Answer, Judge
 from rankgate.judge.plan import Collected, Plan, collect_repeats, plan_for, served_by
+from rankgate.judge.records import Keeper, Record, Slot
 from rankgate.judge.runs import answer_of
 from rankgate.judge.store import Store, counts_after
+from rankgate.judge.tasks import QUESTIONS
 from rankgate.model.answers import UnjudgedKind, VerdictKind
 from rankgate.model.values import Gold
 from rankgate.model.verdicts import Unjudged, fingerprints_count, same_served
 from rankgate.readers.base import Run
 
-_OF_CONTEXT = frozenset({VerdictKind.SUPPORT, VerdictKind.GOLD_IN_CONTEXT, VerdictKind.RELEVANCE})
+_OF_CONTEXT: set[str] = {VerdictKind.SUPPORT, VerdictKind.GOLD_IN_CONTEXT}
+_OF_CONTEXT |= {name for name, task in QUESTIONS.items() if task.reads_context}
 RUN = "run"
 # Of the baseline's budget, where it is planned: for answers that are asked again.
 _SPARE = 1.2
@@ -53,7 +56,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     block: JudgeBlock
-    wants: frozenset[VerdictKind]
+    wants: frozenset[str]
     run: Answers
     baseline: Answers | None = None
     beside: Mapping[Slot, Record] = {}
@@ -105,7 +108,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
         return Counter(record.model for record in self.records.values() if record.unjudged is None)
 
 
-def read_answers(run: Run, gold: Gold, wants: frozenset[VerdictKind], depth: int) -> Answers:
+def read_answers(run: Run, gold: Gold, wants: frozenset[str], depth: int) -> Answers:
     """The answers of a run that was opened with `runs.NEEDS`, in its order."""
     answers: list[Answer] = []
     textless: list[tuple[str, str]] = []
@@ -321,10 +324,8 @@ class _Work:
             missing: list[UnjudgedKind] = []
             for repeat in self._repeats_of(answer):
                 records.update({each.slot: each for each in repeat.records if each != self._job.kept.get(each.slot)})
-                for kind in VerdictKind:
-                    verdicts = getattr(repeat.verdicts, kind.value) if kind in self._job.wants else None
-                    if isinstance(verdicts, Unjudged):
-                        missing.append(verdicts.kind)
+                verdicts = [repeat.verdicts.of(each) for each in (*VerdictKind, *QUESTIONS) if each in self._job.wants]
+                missing += [each.kind for each in verdicts if isinstance(each, Unjudged)]
             missing.sort(key=lambda kind: not kind.lasts)
             counts.update(missing[:1])
         return counts

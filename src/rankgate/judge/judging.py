@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from queue import SimpleQueue
 from threading import Lock, Thread
 from time import monotonic
@@ -19,10 +20,12 @@ from pydantic import AliasPath, BaseModel, Field
 from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.identity import judge_of, messages_of, rendered
-from rankgate.judge.model import MODES, Answer, Inputs, Judge, Keeper, Mode, Record, Slot, rough_tokens
+from rankgate.judge.model import MODES, Answer, Inputs, Judge, Mode, rough_tokens
 from rankgate.judge.plan import Call, next_round
-from rankgate.judge.replies import REPLIES, Reply, parsed, schema_of
-from rankgate.model.answers import Entailment, UnjudgedKind, VerdictKind
+from rankgate.judge.records import Keeper, Record, Slot
+from rankgate.judge.replies import parsed, schema_of
+from rankgate.judge.tasks import TASKS, Task, tokens_of
+from rankgate.model.answers import Entailment, UnjudgedKind
 from rankgate.model.verdicts import Support, Unjudged
 
 WORKERS = 8
@@ -61,7 +64,7 @@ def settle(block: JudgeBlock, endpoint: Endpoint, spending: Spending) -> Judge |
     messages = [{"role": "user", "content": 'Answer with this JSON object and nothing else: {"ok": true}'}]
     refused = Unjudged(UnjudgedKind.NO_JSON)
     for mode in MODES:
-        body = {**block.parameters, "model": block.model, "messages": messages, **_form(mode, "probe", _Probe)}
+        body = {**block.parameters, "model": block.model, "messages": messages, **_form(mode, _Probe)}
         outcome = endpoint.post(body, _Completion, spending, 50)
         if isinstance(outcome, Unjudged):
             if outcome.kind is not UnjudgedKind.HTTP_STATUS or outcome.number not in _NOT_TAKEN:
@@ -75,7 +78,7 @@ def settle(block: JudgeBlock, endpoint: Endpoint, spending: Spending) -> Judge |
 def judge_answers(
     answers: Sequence[Answer],
     judge: Judge,
-    wants: frozenset[VerdictKind],
+    wants: frozenset[str],
     *,
     endpoint: Endpoint,
     store: Keeper,
@@ -229,8 +232,8 @@ class _Asking:
         Of a second answer for the sake of quotes only the verdicts on those statements count.
         """
         prompts = self._judge.prompts
-        reply = REPLIES[self._inputs.task]
-        begin = messages_of(prompts, self._inputs, None if self._judge.mode == "json_schema" else schema_of(reply))
+        schema = None if self._judge.mode == "json_schema" else schema_of(TASKS[self._inputs.task])
+        begin = messages_of(prompts, self._inputs, schema)
         messages = begin
         problems = 0
         quotes = 0
@@ -262,8 +265,8 @@ class _Asking:
     def _answer(self, messages: list[dict[str, str]]) -> tuple[Any, str]:
         """The verdicts, or why there are none; and the text that came, empty where none did."""
         judge = self._judge
-        reply = REPLIES[self._inputs.task]
-        body = {"model": judge.model, "messages": messages, **_form(judge.mode, self._inputs.task.value, reply)}
+        task = TASKS[self._inputs.task]
+        body = {"model": judge.model, "messages": messages, **_form(judge.mode, task)}
         more = sum(rough_tokens(message["content"]) for message in messages[2:])
         completion = self._post({**judge.parameters, **body}, more)
         if isinstance(completion, Unjudged):
@@ -272,12 +275,12 @@ class _Asking:
             return Unjudged(UnjudgedKind.LENGTH), completion.content
         if completion.reason in _REFUSED:
             return Unjudged(UnjudgedKind.CONTENT_FILTER), completion.content
-        answer = parsed(completion.content, reply)
+        answer = parsed(completion.content, task)
         return (answer if isinstance(answer, Unjudged) else answer.verdicts(self._inputs)), completion.content
 
     def _post(self, body: object, more: int) -> _Completion | Unjudged:
         """The answer or why there is none; charged with the tokens that the server counts, or else the estimate."""
-        sent, received = self._inputs.tokens(self._judge.prompts)
+        sent, received = tokens_of(self._inputs, self._judge.prompts)
         outcome = self._endpoint.post(body, _Completion, self._spending, sent + more + received)
         if isinstance(outcome, _Completion):
             used = (sent + more, received) if outcome.sent is None else (outcome.sent, outcome.received or 0)
@@ -301,12 +304,12 @@ def _unverified(verdicts: Any) -> list[int]:
     return [each.n for each in supports if each.verdict is Entailment.UNVERIFIED]
 
 
-def _form(mode: Mode, name: str, reply: type[Reply]) -> dict[str, Any]:
+def _form(mode: Mode, task: type[Task]) -> dict[str, Any]:
     if mode == "prompt":
         return {}
     form: dict[str, Any] = {"type": mode}
     if mode == "json_schema":
-        form["json_schema"] = {"name": name, "strict": True, "schema": schema_of(reply)}
+        form["json_schema"] = {"name": task.name, "strict": True, "schema": schema_of(task)}
     return {"response_format": form}
 
 
@@ -353,5 +356,13 @@ class _Completion(BaseModel):
         return "refusal" if self.choice.message.refusal else (self.choice.finish_reason or "").casefold()
 
 
-class _Probe(Reply):
+@dataclass(frozen=True)
+class _Probe(Task):
     ok: bool
+
+    name = "probe"
+
+    def verdicts(self, inputs: Inputs) -> bool:
+        """Whether it says what it was asked to say."""
+        del inputs
+        return self.ok

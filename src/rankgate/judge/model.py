@@ -1,4 +1,4 @@
-"""What is judged, what a judge is asked, and what it said: frozen values, with a reason in place of what is missing.
+"""What is judged, what a judge is asked about it, and who that is: frozen values.
 
 A verdict is kept under the hash of what was asked, so that equal inputs of a baseline and a candidate share it.
 """
@@ -9,28 +9,16 @@ import hashlib
 import json
 import unicodedata
 from collections.abc import Mapping
-from enum import Enum
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal
 
 import msgspec
 from msgspec.structs import asdict, force_setattr
 
 from rankgate.model.answers import GoldClaim
-from rankgate.model.verdicts import Supports, Unjudged
 
 Mode = Literal["json_schema", "json_object", "prompt"]
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
 MODES: tuple[Mode, ...] = ("json_schema", "json_object", "prompt")  # how the form of an answer is requested, best first
-
-
-class Task(Enum):
-    """What a model is asked in one call."""
-
-    SPLIT = "split"
-    ENTAIL = "entail"
-    RELEVANCE = "relevance"
-    ADDRESS = "address"
-    RUBRIC = "rubric"
 
 
 class Passage(msgspec.Struct, frozen=True):
@@ -57,15 +45,21 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     claims: tuple[GoldClaim, ...] = ()
     no_answer: bool = False
 
+    @property
+    def text(self) -> str:
+        """What it says; empty where it is none, or blank."""
+        return "" if self.answer is None or self.answer.isspace() else self.answer
+
+    @property
+    def passages(self) -> tuple[str, ...]:
+        """The texts of the context."""
+        return tuple(passage.text for passage in self.context)
+
 
 class Inputs(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What one call is about: texts in NFC, half of a surrogate pair replaced by `?`. A task has those that it needs.
+    """What one call is about, by the name of its task: texts in NFC, half of a surrogate pair replaced by `?`."""
 
-    split: question, answer. entail: statements and passages, both numbered from 1. relevance: question, passages.
-    address: question, answer. rubric: question, answer, and the criterion as the only statement.
-    """
-
-    task: Task
+    task: str
     question: str = ""
     answer: str = ""
     passages: tuple[str, ...] = ()
@@ -81,92 +75,6 @@ class Inputs(msgspec.Struct, frozen=True, omit_defaults=True):
     def key(self) -> str:
         """SHA-256 of the canonical JSON of the task and the texts."""
         return hashlib.sha256(msgspec.json.encode(asdict(self), order="sorted")).hexdigest()
-
-    def tokens(self, prompts: Mapping[str, str]) -> tuple[int, int]:
-        """About how many tokens one request sends and receives that is answered well."""
-        texts = (self.question, self.answer, *self.passages, *self.statements)
-        content = sum(rough_tokens(text) + 40 for text in texts if text)  # for its label and its fence
-        instructions = rough_tokens(prompts.get(f"{self.task.value}.j2", "")) + rough_tokens(prompts.get("data.j2", ""))
-        claims = rough_tokens(self.answer) if self.task is Task.SPLIT else 0
-        grades = 14 * len(self.passages) if self.task is Task.RELEVANCE else 0
-        return content + instructions + 120, claims + grades + 60 * len(self.statements) + 90
-
-
-class Split(msgspec.Struct, frozen=True):
-    """The claims of an answer; one that asserts nothing, such as a refusal, has none."""
-
-    asserts: bool
-    claims: tuple[str, ...]
-
-
-class Addressed(msgspec.Struct, frozen=True):
-    """How far an answer addresses its question, and whether it evades."""
-
-    addresses: Literal["fully", "partly", "no"]
-    noncommittal: bool
-
-
-# What a task ends in; of relevance a grade from 0 to 3 a passage.
-VERDICTS: Mapping[Task, Any] = {
-    Task.SPLIT: Split,
-    Task.ENTAIL: Supports,
-    Task.RELEVANCE: tuple[int, ...],
-    Task.ADDRESS: Addressed,
-    Task.RUBRIC: Supports,
-}
-
-
-class Slot(NamedTuple):
-    """The place of a verdict: whose, on what, and the how-manieth of equal questions."""
-
-    judge: str
-    task: Task
-    key: str
-    repeat: int
-
-
-class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What a judge said of one slot: a line of `verdicts.jsonl`. Either `verdicts` or `unjudged` is there.
-
-    `model` and `fingerprint` are those that the server named; `tokens` are sent and received, all attempts together.
-    With `replaces` a line takes the place of whatever its slot had before.
-    """
-
-    judge: str
-    task: Task
-    key: str
-    repeat: int
-    verdicts: Any = None
-    unjudged: Unjudged | None = None
-    model: str = ""
-    fingerprint: str | None = None
-    tokens: tuple[int, int] = (0, 0)
-    replaces: bool = False
-
-    def __post_init__(self) -> None:
-        if (self.verdicts is None) == (self.unjudged is None):
-            raise ValueError("needs verdicts or unjudged, and not both")
-        if not self.judge or not self.key or min(self.repeat, *self.tokens) < 0:
-            raise ValueError("judge or key is empty, or a number below 0")
-        if self.unjudged is None:
-            force_setattr(self, "verdicts", msgspec.convert(self.verdicts, VERDICTS[self.task]))
-
-    @property
-    def slot(self) -> Slot:
-        """Where it is looked up."""
-        return Slot(self.judge, self.task, self.key, self.repeat)
-
-
-class Known(Protocol):
-    """Where verdicts are looked up: a store, or a dict of what a file holds."""
-
-    def get(self, slot: Slot, /) -> Record | None: ...  # noqa: D102
-
-
-class Keeper(Known, Protocol):
-    """A store of verdicts while a judge works."""
-
-    def put(self, *records: Record) -> None: ...  # noqa: D102
 
 
 class Judge(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from rankgate.judge.model import Addressed, Answer, Inputs, Judge, Known, Record, Slot, Split, Task, rough_tokens
+from rankgate.judge.model import Answer, Inputs, Judge, rough_tokens
+from rankgate.judge.records import Known, Record, Slot
+from rankgate.judge.tasks import QUESTIONS, TASKS, Entail, Split, tokens_of
 from rankgate.model.answers import Entailment, GoldClaim, UnjudgedKind, VerdictKind
-from rankgate.model.verdicts import NO_VERDICT, Addressing, AnswerState, AnswerVerdicts, Support, Unjudged, served_names
+from rankgate.model.verdicts import NO_VERDICT, AnswerState, AnswerVerdicts, Support, Unjudged, served_names
 
-MAX_GRADE = 3  # of a passage's relevance
 MAX_TOGETHER = 40  # statements in one request
 BATCH = 20  # in each of several, where there are more
 _TOKENS_A_CLAIM = 15  # of an answer
@@ -64,22 +65,18 @@ class Plan(NamedTuple):
         return len(self.calls) + self.later_calls
 
 
-def judged(
-    answer: Answer, judge: Judge, wants: frozenset[VerdictKind], known: Known, repeat: int = 0
-) -> AnswerVerdicts:
+def judged(answer: Answer, judge: Judge, wants: frozenset[str], known: Known, repeat: int = 0) -> AnswerVerdicts:
     """What the judge said of an answer, with an `Unjudged` in the place of what is missing."""
     return collect_verdicts(answer, judge, wants, known, repeat).verdicts
 
 
-def collect_repeats(
-    answer: Answer, judge: Judge, wants: frozenset[VerdictKind], known: Known, repeats: int
-) -> list[Collected]:
+def collect_repeats(answer: Answer, judge: Judge, wants: frozenset[str], known: Known, repeats: int) -> list[Collected]:
     """What `collect_verdicts` gives for each repeat."""
     return [collect_verdicts(answer, judge, wants, known, repeat) for repeat in range(repeats)]
 
 
 def next_round(
-    answers: Iterable[Answer], judge: Judge, wants: frozenset[VerdictKind], known: Known, repeats: int = 1
+    answers: Iterable[Answer], judge: Judge, wants: frozenset[str], known: Known, repeats: int = 1
 ) -> list[Call]:
     """What can be asked now, each slot once, in the order of the answers; empty where judging is done."""
     collected = (each for answer in answers for each in collect_repeats(answer, judge, wants, known, repeats))
@@ -89,7 +86,7 @@ def next_round(
 def plan_for(
     answers: Sequence[Answer],
     judge: Judge,
-    wants: frozenset[VerdictKind],
+    wants: frozenset[str],
     known: Known,
     *,
     repeats: int = 1,
@@ -107,7 +104,7 @@ def plan_for(
         later_calls += sum(each.later_calls for each in collected) if unpaid else 0
         tokens += sum(each.later_tokens for each in collected) if unpaid else 0
         calls |= unpaid
-    tokens += sum(sum(call.inputs.tokens(judge.prompts)) for call in calls.values())
+    tokens += sum(sum(tokens_of(call.inputs, judge.prompts)) for call in calls.values())
     return Plan(
         answers=len(answers),
         cached=cached,
@@ -118,9 +115,7 @@ def plan_for(
     )
 
 
-def collect_verdicts(
-    answer: Answer, judge: Judge, wants: frozenset[VerdictKind], known: Known, repeat: int = 0
-) -> Collected:
+def collect_verdicts(answer: Answer, judge: Judge, wants: frozenset[str], known: Known, repeat: int = 0) -> Collected:
     """The verdicts on an answer as far as they are known, and what is still to be asked.
 
     An answer that is not there needs no call to support nothing; nor do claims without a passage. A query that has no
@@ -129,7 +124,8 @@ def collect_verdicts(
     """
     lookup = _Lookup(judge, known, repeat)
     parts = _parts_of(answer, wants, lookup)
-    values = {kind.value: _verdict(kind, answer, parts, lookup) for kind in VerdictKind if kind in wants}
+    of_claims = {kind.value: _verdict(kind, answer, parts, lookup) for kind in VerdictKind if kind in wants}
+    said = {name: task.of_answer(answer, lookup) for name, task in QUESTIONS.items() if name in wants}
     verdicts = AnswerVerdicts(
         query_id=answer.query_id,
         context=tuple(passage.id for passage in answer.context),
@@ -138,7 +134,8 @@ def collect_verdicts(
         claims=parts.claims if wants & _OF_CLAIMS else None,
         gold_claims=parts.gold,
         served=served_by(lookup.records.values()),
-        **values,
+        said=said,
+        **of_claims,
     )
     return Collected(
         verdicts, tuple(lookup.records.values()), tuple(lookup.calls), lookup.later_calls, lookup.later_tokens
@@ -163,14 +160,14 @@ class _Parts(NamedTuple):
         return tuple(claim.text for claim in self.gold) if isinstance(self.gold, tuple) else self.gold
 
 
-def _parts_of(answer: Answer, wants: frozenset[VerdictKind], lookup: _Lookup) -> _Parts:
-    text = "" if answer.answer is None or answer.answer.isspace() else answer.answer
+def _parts_of(answer: Answer, wants: frozenset[str], lookup: _Lookup) -> _Parts:
+    text = answer.text
     split: Any = Split(asserts=False, claims=())
     if text and wants & _OF_CLAIMS:
-        split = lookup.at(Inputs(Task.SPLIT, answer.question, text))
+        split = lookup.at(Inputs(Split.name, answer.question, text))
     gold: Any = answer.claims or None
     if answer.reference and not gold and wants & {VerdictKind.GOLD_IN_ANSWER, VerdictKind.GOLD_IN_CONTEXT}:
-        gold = lookup.at(Inputs(Task.SPLIT, answer.question, answer.reference), repeat=0)
+        gold = lookup.at(Inputs(Split.name, answer.question, answer.reference), repeat=0)
         gold = gold if isinstance(gold, Unjudged) else tuple(map(GoldClaim, gold.claims))
     return _Parts(text, split, gold)
 
@@ -179,7 +176,7 @@ def _verdict(kind: VerdictKind, answer: Answer, parts: _Parts, lookup: _Lookup) 
     """What is known of one kind; None where it has no meaning for the answer."""
     text = parts.text
     reference = answer.reference or ""
-    context = tuple(passage.text for passage in answer.context)
+    context = answer.passages
     verdict: Any = None
     match kind:
         case VerdictKind.STATE:
@@ -193,12 +190,6 @@ def _verdict(kind: VerdictKind, answer: Answer, parts: _Parts, lookup: _Lookup) 
             verdict = lookup.entailed(parts.gold_texts, (text,) if text else (), reference)
         case VerdictKind.GOLD_IN_CONTEXT:
             verdict = lookup.entailed(parts.gold_texts, context, reference)
-        case VerdictKind.RELEVANCE if context:
-            verdict = lookup.at(Inputs(Task.RELEVANCE, answer.question, passages=context))
-        case VerdictKind.ADDRESS if not answer.no_answer:
-            verdict = lookup.addressed(answer.question, text)
-        case VerdictKind.RUBRICS if not answer.no_answer:
-            verdict = lookup.rubrics(answer.question, text)
     return verdict
 
 
@@ -221,17 +212,7 @@ def _misfit(inputs: Inputs, verdicts: Any) -> Unjudged | None:
     expected = len(inputs.statements) or len(inputs.passages)
     if expected and len(verdicts) != expected:
         return Unjudged(UnjudgedKind.NUMBERING, len(verdicts), expected)
-    if inputs.task in {Task.ENTAIL, Task.RUBRIC}:
-        passages = len(inputs.passages) or 1  # a rubric is about the answer
-        cited = {passage for each in verdicts for passage in each.passages}
-        if stray := next((passage for passage in sorted(cited) if not 1 <= passage <= passages), None):
-            return Unjudged(UnjudgedKind.UNKNOWN_PASSAGE, stray, passages)
-        groundless = any(each.verdict is Entailment.SUPPORTED and not each.passages for each in verdicts)
-        numbered = [each.n for each in verdicts] == list(range(1, expected + 1))
-        return Unjudged(UnjudgedKind.SCHEMA) if groundless or not numbered or 0 in cited else None
-    graded = inputs.task is not Task.RELEVANCE or all(0 <= grade <= MAX_GRADE for grade in verdicts)
-    consistent = inputs.task is not Task.SPLIT or verdicts.asserts == bool(verdicts.claims)
-    return None if graded and consistent else Unjudged(UnjudgedKind.SCHEMA)
+    return TASKS[inputs.task].misfit(inputs, verdicts)
 
 
 class _Lookup:
@@ -260,7 +241,7 @@ class _Lookup:
     def beyond(self, inputs: Inputs) -> int | None:
         """The tokens of a request that the model cannot hold; None of one that it can."""
         limit = self.judge.context_tokens
-        tokens = 0 if limit is None else sum(inputs.tokens(self.judge.prompts))
+        tokens = 0 if limit is None else sum(tokens_of(inputs, self.judge.prompts))
         return tokens if limit is not None and tokens > limit else None
 
     def entailed(self, claims: tuple[str, ...] | Unjudged | None, passages: tuple[str, ...], text: str) -> Any:
@@ -274,7 +255,7 @@ class _Lookup:
             return claims
         if not passages or not claims:
             return tuple(Support(n, Entailment.ABSENT) for n in range(1, len(claims) + 1))
-        every = Inputs(Task.ENTAIL, passages=passages, statements=claims)
+        every = Inputs(Entail.name, passages=passages, statements=claims)
         size = BATCH if len(claims) > MAX_TOGETHER or self.beyond(every) else len(claims)
         starts = range(0, len(claims), size)
         some = (msgspec.structs.replace(every, statements=claims[at : at + size]) for at in starts)
@@ -283,19 +264,3 @@ class _Lookup:
             return missing
         each = (each for part in parts for each in part)
         return tuple(msgspec.structs.replace(one, n=n) for n, one in enumerate(each, start=1))
-
-    def rubrics(self, question: str, text: str) -> dict[str, Support | Unjudged]:
-        """By name whether the answer meets each criterion; one that is not there meets none."""
-        verdicts: dict[str, Support | Unjudged] = {}
-        for name, criterion in self.judge.rubrics.items():
-            inputs = Inputs(Task.RUBRIC, question, text, statements=(criterion,))
-            verdict = self.at(inputs) if text else (Support(1, Entailment.ABSENT),)
-            verdicts[name] = verdict if isinstance(verdict, Unjudged) else verdict[0]
-        return verdicts
-
-    def addressed(self, question: str, text: str) -> Any:
-        """Whether the answer addresses the question; one that is not there does not."""
-        verdict = self.at(Inputs(Task.ADDRESS, question, text)) if text else Addressed("no", noncommittal=True)
-        if isinstance(verdict, Unjudged):
-            return verdict
-        return Addressing.NONCOMMITTAL if verdict.noncommittal else Addressing(verdict.addresses)

@@ -12,10 +12,12 @@ from rankgate.criteria import Criteria, InputFile
 from rankgate.criteria.inputs import Inputs
 from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.judge.identity import judges_of, known_judge
-from rankgate.judge.model import Answer, Judge, Known, Passage, Record, Slot
+from rankgate.judge.model import Answer, Judge, Passage
 from rankgate.judge.plan import BATCH, Plan, collect_verdicts, judged, plan_for
+from rankgate.judge.records import Known, Record, Slot
 from rankgate.judge.sample import item_of
 from rankgate.judge.store import by_slot, listed, read_verdicts, stored_verdicts
+from rankgate.judge.tasks import QUESTIONS
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.base import Metric
 from rankgate.metrics.plan import Plan as Scoring
@@ -30,9 +32,9 @@ SHOWN = frozenset({VerdictKind.STATE, VerdictKind.SUPPORT, VerdictKind.GOLD_IN_A
 NEEDS = frozenset({RunField.ANSWER, RunField.TEXTS})  # of a run whose answers are judged
 
 
-def wants_of(metrics: Iterable[Metric]) -> frozenset[VerdictKind]:
+def wants_of(metrics: Iterable[Metric]) -> frozenset[str]:
     """What these metrics need of a judge."""
-    return frozenset[VerdictKind]().union(*(metric.asks for metric in metrics if isinstance(metric, JudgedMetric)))
+    return frozenset[str]().union(*(metric.asks for metric in metrics if isinstance(metric, JudgedMetric)))
 
 
 def verdicts_beside(run: str) -> str:
@@ -102,12 +104,13 @@ def _records(
     answer: Answer, judge_id: str, repeat: int, known: Known, rubrics: Mapping[str, str]
 ) -> tuple[Record, ...]:
     judge = Judge(id=judge_id, model="", parameters={}, mode="prompt", prompts={}, rubrics=rubrics)
-    collected = collect_verdicts(answer, judge, frozenset(VerdictKind), known, repeat)
+    wants = frozenset([*VerdictKind, *QUESTIONS])
+    collected = collect_verdicts(answer, judge, wants, known, repeat)
     claims = (collected.verdicts.claims, collected.verdicts.gold_claims)
     if not any(isinstance(each, tuple) and len(each) > BATCH for each in claims):
         return collected.records
     # A model of a small context was asked about so many claims in batches.
-    in_batches = collect_verdicts(answer, replace(judge, context_tokens=0), frozenset(VerdictKind), known, repeat)
+    in_batches = collect_verdicts(answer, replace(judge, context_tokens=0), wants, known, repeat)
     return collected.records + in_batches.records
 
 
@@ -131,7 +134,7 @@ class RunVerdicts(msgspec.Struct, frozen=True, kw_only=True):
     block: JudgeBlock
     judge: Judge
     known: Known
-    wants: frozenset[VerdictKind]
+    wants: frozenset[str]
     mark: JudgeMark | None
     judges: tuple[str, ...]
 

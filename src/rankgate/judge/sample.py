@@ -13,13 +13,17 @@ from typing import Any
 
 import msgspec
 
-from rankgate.judge.model import Answer, Inputs, Judge, Known, Task, digest
-from rankgate.judge.plan import collect_verdicts
-from rankgate.model.answers import VerdictKind
-from rankgate.model.verdicts import AnswerState, Unjudged
+from rankgate.judge.model import Answer, Inputs, Judge, digest
+from rankgate.judge.plan import judged
+from rankgate.judge.records import Known
+from rankgate.judge.tasks import Entail
+from rankgate.metrics.answers import JudgedMetric
+from rankgate.metrics.names import parse_metric
+from rankgate.model.answers import LABELLED, VerdictKind
+from rankgate.model.verdicts import AnswerVerdicts
 
 LEAST = 40  # answers in a sample
-WANTS = frozenset({VerdictKind.STATE, VerdictKind.SUPPORT})
+WANTS: frozenset[str] = frozenset({VerdictKind.STATE, VerdictKind.SUPPORT})
 
 
 class Labelled(Enum):
@@ -117,18 +121,20 @@ def draw(
     number: int,
     run: str,
     lacking: Iterable[str] = (),
-    wants: frozenset[VerdictKind] = WANTS,
+    rubrics: Mapping[str, str] = {},
 ) -> tuple[tuple[Item, ...], Design]:
     """A sample of answers: its items, in the order of the draw.
 
     Of the verdicts those of the first repeat count. `number` is of answers, at least `LEAST`: all where there are
-    fewer. `run` is a name. `lacking` are the questions that the run does not answer. `wants` has rubrics where people
-    label them, too.
+    fewer. `run` is a name. `lacking` are the questions that the run does not answer. `rubrics` are the criteria that
+    people label, too, by the names of their metrics.
     """
     items = {query: Item(query, "", "", (), ()) for query in lacking}
     unjudged = 0
+    metrics = metrics_of(rubrics)
+    wants = WANTS.union(*(metric.asks for metric in metrics))
     for answer in answers:
-        item = _item_with_claims(answer, judge, known, wants)
+        item = _item_with_claims(answer, judged(answer, judge, wants, known), metrics, rubrics)
         if item is None:
             unjudged += 1
         else:
@@ -145,17 +151,22 @@ def draw(
     return chosen, Design(sample, judge.id, judge.model, run, len(sampled), units, unjudged)
 
 
-def _item_with_claims(answer: Answer, judge: Judge, known: Known, wants: frozenset[VerdictKind]) -> Item | None:
+def metrics_of(rubrics: Iterable[str]) -> list[JudgedMetric]:
+    """The metrics that labels are of, with those of these names."""
+    metrics = map(parse_metric, (*LABELLED, *rubrics))
+    return [metric for metric in metrics if isinstance(metric, JudgedMetric)]
+
+
+def _item_with_claims(
+    answer: Answer, verdicts: AnswerVerdicts, metrics: Iterable[JudgedMetric], rubrics: Mapping[str, str]
+) -> Item | None:
     """What there is to label of an answer; None where the judge has no verdict on it."""
-    verdicts = collect_verdicts(answer, judge, wants, known).verdicts
     claims = verdicts.claims
-    rubrics = verdicts.rubrics or {}
-    if not isinstance(verdicts.state, AnswerState) or not isinstance(verdicts.support, tuple):
+    if not isinstance(claims, tuple) or any(metric.unjudged(verdicts) for metric in metrics):
         return None
-    if isinstance(rubrics, Unjudged) or any(isinstance(each, Unjudged) for each in rubrics.values()):
-        return None
-    criteria = tuple(judge.rubrics[name] for name in rubrics)
-    return msgspec.structs.replace(item_of(answer, claims), rubrics=criteria) if isinstance(claims, tuple) else None
+    labelled = [metric.name for metric in metrics if metric.value(verdicts) is not None]
+    criteria = tuple(criterion for name, criterion in rubrics.items() if name in labelled)
+    return msgspec.structs.replace(item_of(answer, claims), rubrics=criteria)
 
 
 def answers_key(keys: Mapping[str, str]) -> str:
@@ -165,7 +176,5 @@ def answers_key(keys: Mapping[str, str]) -> str:
 
 def item_of(answer: Answer, claims: tuple[str, ...] = ()) -> Item:
     """What there is to label of an answer, of which a judge found these claims."""
-    texts = Inputs(
-        Task.ENTAIL, answer.question, answer.answer or "", tuple(each.text for each in answer.context), claims
-    )
+    texts = Inputs(Entail.name, answer.question, answer.answer or "", answer.passages, claims)
     return Item(answer.query_id, texts.question, texts.answer, texts.passages, texts.statements)

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from io import BytesIO, FileIO
+from operator import attrgetter
 from pathlib import Path
 from threading import Lock
 from typing import Self
@@ -20,7 +21,8 @@ from msgspec.structs import replace as changed
 
 from rankgate.baselines.records import RESTORE
 from rankgate.errors import RankgateError, bad_input, shown
-from rankgate.judge.model import Record, Slot, canonical
+from rankgate.judge.model import canonical
+from rankgate.judge.records import Record, Slot
 from rankgate.readers.base import Run, line_json
 from rankgate.readers.json_text import explain
 
@@ -172,11 +174,7 @@ def stored_verdicts(run: Run) -> dict[Slot, Record]:
 
 def written(records: Iterable[Record]) -> bytes:
     """A `verdicts.jsonl`: a line a record, sorted."""
-    return b"".join(line_of(record) for record in sorted(records, key=lambda record: _plain(record.slot)))
-
-
-def _plain(slot: Slot) -> tuple[str, str, str, int]:
-    return (slot.judge, slot.task.value, slot.key, slot.repeat)
+    return b"".join(line_of(record) for record in sorted(records, key=attrgetter("slot")))
 
 
 def counts_after(record: Record, earlier: Record | None) -> bool:

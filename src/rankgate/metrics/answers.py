@@ -14,9 +14,9 @@ from rankgate.metrics.lines import LineMetric
 from rankgate.model.answers import AnswerFlaw, Entailment, VerdictKind
 from rankgate.model.scores import MatchedQuery
 from rankgate.model.values import Details, Direction, RunField, Sample, Unit
-from rankgate.model.verdicts import NO_VERDICT, Addressing, AnswerState, AnswerVerdicts, Support, Unjudged
+from rankgate.model.verdicts import NO_VERDICT, AnswerState, AnswerVerdicts, Support, Unjudged
 
-_OF_ADDRESSING = {Addressing.FULLY: 1.0, Addressing.PARTLY: 0.5}
+_OF_ADDRESSING = {"fully": 1.0, "partly": 0.5}
 # Standard deviations of the paired differences in faithfulness between seven real systems (RefChecker): least and most.
 SPREADS = (0.29, 0.49)
 RELEVANT = 2  # the lowest grade, of 0 to 3, with which a passage counts as relevant
@@ -27,13 +27,14 @@ Noise = Literal["irrelevant", "relevant"]  # which passages a wrong claim rests 
 class JudgedMetric(LineMetric, frozen=True, kw_only=True):
     """A metric by a judge's verdicts on an answer; where it is asked several times the mean of the values.
 
-    Each metric states what it `sees` of answers that go wrong, and the verdicts on `claims` that it counts, None where
-    it rests on more than claims and passages.
+    Each metric states what it `asks` (kinds of verdicts on claims, and names of other questions to the judge), what it
+    `sees` of answers that go wrong, and the verdicts on `claims` that it counts, None where it rests on more than
+    claims and passages.
     """
 
     sees: ClassVar[frozenset[AnswerFlaw]]
     claims: ClassVar[VerdictKind | None] = None
-    asks: ClassVar[frozenset[VerdictKind]] = frozenset()
+    asks: ClassVar[frozenset[str]] = frozenset()
     kind: ClassVar[Kind] = Kind.ANSWER
     spread: ClassVar[float | None] = sum(SPREADS) / 2
     reads: ClassVar[frozenset[RunField]] = frozenset({RunField.ANSWER, RunField.VERDICTS})
@@ -73,7 +74,7 @@ class JudgedMetric(LineMetric, frozen=True, kw_only=True):
 
     def unjudged(self, verdicts: AnswerVerdicts) -> Unjudged | None:
         """The first verdict that is missing."""
-        needed = (getattr(verdicts, want.value) for want in sorted(self.asks, key=lambda want: want.value))
+        needed = map(verdicts.of, sorted(self.asks))
         return next((each for each in needed if isinstance(each, Unjudged)), None)
 
     def absent(self, query: MatchedQuery) -> float | None:
@@ -113,7 +114,7 @@ class Faithfulness(JudgedMetric, frozen=True, kw_only=True):
     key: ClassVar[str] = "faithfulness"
     aliases: ClassVar[tuple[str, ...]] = ("groundedness",)
     formula: ClassVar[str] = "supported claims / claims of the answer"
-    asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.SUPPORT})
+    asks: ClassVar[frozenset[str]] = frozenset({VerdictKind.SUPPORT})
     sees: ClassVar[frozenset[AnswerFlaw]] = frozenset({AnswerFlaw.SAME})
     claims: ClassVar[VerdictKind | None] = VerdictKind.SUPPORT
     plain: ClassVar[str] = "share of the answers' claims that the passages support"
@@ -133,7 +134,7 @@ class UnfaithfulRate(JudgedMetric, frozen=True, kw_only=True):
     formula: ClassVar[str] = "1 if a claim of the answer is not supported, else 0"
     direction: ClassVar[Direction] = Direction.LOWER
     worst: ClassVar[float | None] = 1.0
-    asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.SUPPORT})
+    asks: ClassVar[frozenset[str]] = frozenset({VerdictKind.SUPPORT})
     sees: ClassVar[frozenset[AnswerFlaw]] = frozenset({AnswerFlaw.SAME})
     claims: ClassVar[VerdictKind | None] = VerdictKind.SUPPORT
     plain: ClassVar[str] = "share of answers with a claim that no passage supports"
@@ -152,7 +153,7 @@ class AnsweredRate(AnswerableMetric, frozen=True, kw_only=True):
 
     key: ClassVar[str] = "answered_rate"
     formula: ClassVar[str] = "1 if the answer asserts something, else 0"
-    asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.STATE})
+    asks: ClassVar[frozenset[str]] = frozenset({VerdictKind.STATE})
     sees: ClassVar[frozenset[AnswerFlaw]] = frozenset({AnswerFlaw.EMPTY, AnswerFlaw.REFUSAL, AnswerFlaw.COPY})
     plain: ClassVar[str] = "share of answerable questions whose answer asserts something"
 
@@ -170,7 +171,7 @@ class AbstainedRate(JudgedMetric, frozen=True, kw_only=True):
 
     key: ClassVar[str] = "abstained_rate"
     formula: ClassVar[str] = "1 if the answer abstains, else 0"
-    asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.STATE})
+    asks: ClassVar[frozenset[str]] = frozenset({VerdictKind.STATE})
     sees: ClassVar[frozenset[AnswerFlaw]] = frozenset()
     gold_keys: ClassVar[tuple[str, ...]] = ("metadata.no_answer",)
     plain: ClassVar[str] = "share of unanswerable questions for which the system abstains"
@@ -194,7 +195,7 @@ class ClaimRecall(GoldClaimMetric, frozen=True, kw_only=True):
     key: ClassVar[str] = "claim_recall"
     aliases: ClassVar[tuple[str, ...]] = ("nugget_recall",)
     formula: ClassVar[str] = "gold claims that the answer supports / gold claims"
-    asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.GOLD_IN_ANSWER})
+    asks: ClassVar[frozenset[str]] = frozenset({VerdictKind.GOLD_IN_ANSWER})
     sees: ClassVar[frozenset[AnswerFlaw]] = frozenset(AnswerFlaw) - {AnswerFlaw.LANGUAGE}
     claims: ClassVar[VerdictKind | None] = VerdictKind.GOLD_IN_ANSWER
     plain: ClassVar[str] = "share of what a right answer must say that the answers say"
@@ -243,7 +244,7 @@ class FactualCorrectness(GoldClaimMetric, frozen=True, kw_only=True):
     aliases: ClassVar[tuple[str, ...]] = ("answer_correctness",)
     formula: ClassVar[str] = "(1 + β²) p r / (β² p + r), p of the answer's claims, r of the gold's"
     unit: ClassVar[Unit] = Unit.SCORE
-    asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.CORRECTNESS, VerdictKind.GOLD_IN_ANSWER})
+    asks: ClassVar[frozenset[str]] = frozenset({VerdictKind.CORRECTNESS, VerdictKind.GOLD_IN_ANSWER})
     sees: ClassVar[frozenset[AnswerFlaw]] = frozenset(AnswerFlaw) - {AnswerFlaw.LANGUAGE}
     claims: ClassVar[VerdictKind | None] = VerdictKind.GOLD_IN_ANSWER
     plain: ClassVar[str] = "how far the answers state the reference's facts and no others, 1 = exactly"
@@ -278,7 +279,7 @@ class NoiseSensitivity(JudgedMetric, frozen=True, kw_only=True):
     formula: ClassVar[str] = "claims that the reference does not support and such passages do / claims"
     direction: ClassVar[Direction] = Direction.LOWER
     worst: ClassVar[float | None] = 1.0
-    asks: ClassVar[frozenset[VerdictKind]] = frozenset(
+    asks: ClassVar[frozenset[str]] = frozenset(
         {VerdictKind.SUPPORT, VerdictKind.CORRECTNESS, VerdictKind.GOLD_IN_CONTEXT}
     )
     sees: ClassVar[frozenset[AnswerFlaw]] = frozenset()
@@ -308,15 +309,14 @@ class AnswerRelevancy(AnswerableMetric, frozen=True, kw_only=True):
     aliases: ClassVar[tuple[str, ...]] = ("answer_relevance", "response_relevancy")
     formula: ClassVar[str] = "1, 0.5 or 0 as the answer addresses the question"
     unit: ClassVar[Unit] = Unit.SCORE
-    asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.ADDRESS})
+    asks: ClassVar[frozenset[str]] = frozenset({"address"})
     sees: ClassVar[frozenset[AnswerFlaw]] = frozenset(AnswerFlaw) - {AnswerFlaw.CUT, AnswerFlaw.LANGUAGE}
     plain: ClassVar[str] = "how far the answers address the questions, 1 = fully"
 
     def value(self, verdicts: AnswerVerdicts) -> float | None:
         """The score; None for a question that nothing answers."""
-        if verdicts.no_answer or not isinstance(verdicts.address, Addressing):
-            return None
-        return _OF_ADDRESSING.get(verdicts.address, 0.0)
+        word = verdicts.of("address")
+        return None if verdicts.no_answer or not isinstance(word, str) else _OF_ADDRESSING.get(word, 0.0)
 
 
 class Rubric(AnswerableMetric, frozen=True, kw_only=True):
@@ -334,24 +334,25 @@ class Rubric(AnswerableMetric, frozen=True, kw_only=True):
     key: ClassVar[str] = "rubric"
     alone: ClassVar[str | None] = "criterion"
     formula: ClassVar[str] = "1 if the answer meets the criterion, else 0"
-    asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.RUBRICS})
+    asks: ClassVar[frozenset[str]] = frozenset({"rubric"})
     sees: ClassVar[frozenset[AnswerFlaw]] = frozenset()
     plain: ClassVar[str] = "share of answers that meet a criterion in words"
 
     def value(self, verdicts: AnswerVerdicts) -> float | None:
         """1.0 or 0.0; None for a question that nothing answers."""
-        by_criterion = verdicts.rubrics if isinstance(verdicts.rubrics, Mapping) else {}
-        verdict = by_criterion.get(self.criterion)
+        verdict = self._verdict(verdicts)
         if verdicts.no_answer or not isinstance(verdict, Support):
             return None
         return float(verdict.verdict is Entailment.SUPPORTED)
 
     def unjudged(self, verdicts: AnswerVerdicts) -> Unjudged | None:
         """Why the verdict on this criterion is missing."""
-        if verdicts.rubrics is None or isinstance(verdicts.rubrics, Unjudged):
-            return verdicts.rubrics
-        verdict = verdicts.rubrics.get(self.criterion, NO_VERDICT)
+        verdict = self._verdict(verdicts)
         return verdict if isinstance(verdict, Unjudged) else None
+
+    def _verdict(self, verdicts: AnswerVerdicts) -> Any:
+        by_criterion = verdicts.of("rubric")
+        return by_criterion.get(self.criterion, NO_VERDICT) if isinstance(by_criterion, Mapping) else by_criterion
 
 
 def criterion_of(metric: Metric, rubrics: Mapping[str, str]) -> str | None:

@@ -19,7 +19,7 @@ class ContextRecall(GoldClaimMetric, frozen=True, kw_only=True):
 
     key: ClassVar[str] = "context_recall"
     formula: ClassVar[str] = "gold claims that the context supports / gold claims"
-    asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.GOLD_IN_CONTEXT})
+    asks: ClassVar[frozenset[str]] = frozenset({VerdictKind.GOLD_IN_CONTEXT})
     sees: ClassVar[frozenset[AnswerFlaw]] = frozenset()
     claims: ClassVar[VerdictKind | None] = VerdictKind.GOLD_IN_CONTEXT
     plain: ClassVar[str] = "share of what a right answer must say that the passages say"
@@ -38,15 +38,15 @@ class ContextPrecision(JudgedMetric, frozen=True, kw_only=True):
 
     key: ClassVar[str] = "context_precision"
     formula: ClassVar[str] = "mean over the relevant passages of precision at their rank"
-    asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.RELEVANCE})
+    asks: ClassVar[frozenset[str]] = frozenset({"relevance"})
     sees: ClassVar[frozenset[AnswerFlaw]] = frozenset()
     unit: ClassVar[Unit] = Unit.SCORE
     plain: ClassVar[str] = "how high the relevant passages stand among those shown, 1 = on top"
 
     def value(self, verdicts: AnswerVerdicts) -> float | None:
         """Average precision; None without passages."""
-        grades = verdicts.relevance if isinstance(verdicts.relevance, tuple) else ()
-        return _average_precision([grade >= RELEVANT for grade in grades])
+        grades = verdicts.of("relevance")
+        return _average_precision([grade >= RELEVANT for grade in grades] if isinstance(grades, tuple) else [])
 
     def counts(self, sample: object) -> bool:
         """Every query that the run lacks, as for lists."""
@@ -62,7 +62,7 @@ class ContextUtilization(JudgedMetric, frozen=True, kw_only=True):
 
     key: ClassVar[str] = "context_utilization"
     formula: ClassVar[str] = "passages that a supported claim rests on / passages"
-    asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.SUPPORT})
+    asks: ClassVar[frozenset[str]] = frozenset({VerdictKind.SUPPORT})
     sees: ClassVar[frozenset[AnswerFlaw]] = frozenset()
     plain: ClassVar[str] = "share of the passages that the answers use"
 
@@ -83,7 +83,7 @@ class CitationPrecision(JudgedMetric, frozen=True, kw_only=True):
 
     key: ClassVar[str] = "citation_precision"
     formula: ClassVar[str] = "citations that support a claim / citations"
-    asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.SUPPORT})
+    asks: ClassVar[frozenset[str]] = frozenset({VerdictKind.SUPPORT})
     sees: ClassVar[frozenset[AnswerFlaw]] = frozenset()
     plain: ClassVar[str] = "share of the citations that support what the answers say"
 
@@ -102,7 +102,7 @@ class CitationRecall(JudgedMetric, frozen=True, kw_only=True):
 
     key: ClassVar[str] = "citation_recall"
     formula: ClassVar[str] = "claims that a cited passage supports / claims"
-    asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.SUPPORT})
+    asks: ClassVar[frozenset[str]] = frozenset({VerdictKind.SUPPORT})
     sees: ClassVar[frozenset[AnswerFlaw]] = frozenset()
     plain: ClassVar[str] = "share of the answers' claims that a cited passage supports"
 

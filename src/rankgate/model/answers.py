@@ -6,20 +6,21 @@ Beside it the claims that a right answer must state, by the gold, and in what th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum
+from enum import Enum, StrEnum
 
 import msgspec
 
 # For a drop to count: labelled answers, those with the rarer verdict, and what the lower bound of J exceeds.
 MIN_ANSWERS, MIN_RARER, SEES_LITTLE = 100, 30, 0.4
 MIN_CLUSTERS = 45  # of labelled answers: with 40, 95 % intervals of a value near 1 hold it in 91.5 %, with 45 in 93 %
-# Labels are of these metrics, and of rubrics.
+# Labels are of these metrics, and of gated ones by criteria in words (`judge.tasks.Question.criteria`), by family.
 LABELLED = ("faithfulness", "unfaithful_rate", "answered_rate", "abstained_rate")
+OF_CRITERIA = ("rubric",)
 
 
 def has_labels(metric: str) -> bool:
     """Whether people's labels are of a metric, by its name."""
-    return metric in LABELLED or metric.startswith("rubric(")
+    return metric.partition("(")[0] in (*LABELLED, *OF_CRITERIA)
 
 
 class AnswerFlaw(Enum):
@@ -142,17 +143,14 @@ class GateJudge(msgspec.Struct, frozen=True, kw_only=True):
     j: Rate | None = None
 
 
-class VerdictKind(Enum):
-    """What a metric needs of an answer, by the field of `AnswerVerdicts` that has it."""
+class VerdictKind(StrEnum):
+    """What a metric needs of an answer and its claims, by the field of `AnswerVerdicts` that has it."""
 
     STATE = "state"
     SUPPORT = "support"
     CORRECTNESS = "correctness"
     GOLD_IN_ANSWER = "gold_in_answer"
     GOLD_IN_CONTEXT = "gold_in_context"
-    RELEVANCE = "relevance"
-    ADDRESS = "address"
-    RUBRICS = "rubrics"
 
 
 class Stage(Enum):

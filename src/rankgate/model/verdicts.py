@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import Enum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -29,15 +29,6 @@ class Unjudged(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 NO_VERDICT = Unjudged(UnjudgedKind.NO_VERDICT)
-
-
-class Addressing(Enum):
-    """How far an answer addresses its question, or that it commits itself to nothing."""
-
-    FULLY = "fully"
-    PARTLY = "partly"
-    NO = "no"
-    NONCOMMITTAL = "noncommittal"
 
 
 class Support(msgspec.Struct, frozen=True):
@@ -68,7 +59,7 @@ class AnswerVerdicts(msgspec.Struct, frozen=True, kw_only=True):
     the gold claims where there is no reference. `gold_in_answer` and `gold_in_context` are the gold claims, which are
     those of the gold or else those of its reference. Of these four each has one verdict a claim, in order; passages are
     numbers, from 1, of `context`, of the reference or the gold claims, of the answer (always 1), and of `context`.
-    `relevance` has a grade a passage of the context, `rubrics` a verdict a criterion, which rests on the answer.
+    `said` are the verdicts on other questions, by their names: a metric that asks one knows what its verdict is.
     `key` is the SHA-256 of question, answer and passages, where the run has an answer. `served` names what gave the
     verdicts, as the server called it: see `served_names`.
     """
@@ -84,11 +75,13 @@ class AnswerVerdicts(msgspec.Struct, frozen=True, kw_only=True):
     gold_claims: tuple[GoldClaim, ...] | Unjudged | None = None
     gold_in_answer: Supports | Unjudged | None = None
     gold_in_context: Supports | Unjudged | None = None
-    relevance: tuple[int, ...] | Unjudged | None = None
-    address: Addressing | Unjudged | None = None
-    rubrics: Mapping[str, Support | Unjudged] | Unjudged | None = None
+    said: Mapping[str, Any] = {}
     key: str | None = None
     served: str | None = None
+
+    def of(self, kind: str) -> Any:
+        """What was wanted under the name of a field or of a question."""
+        return self.said[kind] if kind in self.said else getattr(self, kind, None)
 
 
 def served_names(models: Iterable[tuple[str, str | None]]) -> str | None:
