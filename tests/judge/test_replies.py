@@ -45,6 +45,13 @@ CONTENTS: dict[str, tuple[str, Address | UnjudgedKind]] = {
     "a fence that nobody closed": (f"```json\n{TEXT}", FINE),
     "prose before a fence": (f"Here is the verdict:\n\n```json\n{TEXT}\n```", FINE),
     "prose around a fence": (f"Sure:\n```json\n{TEXT}\n```\nLet me know.", FINE),
+    "a byte order mark in a fence": (f"```json\n\ufeff{TEXT}\n```", FINE),
+    "a byte order mark after thoughts": (f"<think>Hm.</think>\n\ufeff{TEXT}", FINE),
+    "a fence on one line": (f"```json {TEXT} ```", FINE),
+    "a fence on one line, without a language or a blank": (f"Sure:\n```{TEXT}```\n", FINE),
+    "thoughts in capitals": (f"<THINK>{{}}</THINK>{TEXT}", FINE),
+    "thoughts of Seed": (f"<seed:think>{{}}</seed:think>{TEXT}", FINE),
+    "two fences on one line each": (f"```json {TEXT} ```\n```json {{}} ```", NO_JSON),
     "two fences": (f"```json\n{TEXT}\n```\n```json\n{{}}\n```", NO_JSON),
     # JSON that is none, or another
     "in a string": (json.dumps(TEXT), FINE),

@@ -20,9 +20,9 @@ from rankgate.readers.json_text import JsonError, strict_json
 
 # How thoughts end, by the models that write them; their beginning may stand in the server's own prompt.
 _THOUGHTS_END = re.compile(
-    r"</(?:think|thinking|thought|reasoning)>|\[/THINK\]|◁/think▷|<\|channel\|>final<\|message\|>"
+    r"(?i)</(?:seed:)?(?:think|thinking|thought|reasoning)>|\[/THINK\]|◁/think▷|<\|channel\|>final<\|message\|>"
 )
-_FENCE = re.compile(r"(?ms)^[ \t]*(`{3,}|~{3,})[^\n`]*\n(.*?)(?:\n[ \t]*\1[ \t]*$|\Z)")
+_FENCE = re.compile(r"(?ms)^[ \t]*(`{3,}|~{3,})(?:[^\n`{]*\n|\w*[ \t]*(?={))(.*?)(?:\s*\1[ \t]*$|\Z)")
 _STRING = r'("(?:[^"\\]|\\.)*")'
 _COMMENT = re.compile(rf"(?s){_STRING}|//[^\n{{}}]*|/\*[^*{{}}]*\*+/")  # without a second object
 _LAST_COMMA = re.compile(rf"(?s){_STRING}|,(?=\s*[\]}}])")
@@ -66,14 +66,15 @@ def parsed(content: str, task: type[T]) -> T | Unjudged:
 def object_in(content: str) -> Any:
     """The JSON of a model's text as models wrap it.
 
-    All of it, after a byte order mark; or what comes after the thoughts that a model shows; or what stands in the one
-    fence of Markdown; each also with comments and a comma too many. A text that is itself a JSON string is read once
-    more. Two objects, or one in the midst of a sentence, are none but a JsonError: nobody knows which is meant.
+    All of it; or what comes after the thoughts that a model shows; or what stands in the one fence of Markdown; each
+    also after a byte order mark, with comments and with a comma too many. A text that is itself a JSON string is read
+    once more. Two objects, or one in the midst of a sentence, are none but a JsonError: nobody knows which is meant.
     """
-    text = content.strip().removeprefix("\ufeff")
+    text = content.strip()
     after = _THOUGHTS_END.split(text)[-1]
     fences = [inside for _, inside in _FENCE.findall(after)]
-    for candidate in dict.fromkeys([text, after, *(fences if len(fences) == 1 else [])]):
+    for marked in dict.fromkeys([text, after, *(fences if len(fences) == 1 else [])]):
+        candidate = marked.lstrip().removeprefix("\ufeff")
         plain = _LAST_COMMA.sub(r"\1", _COMMENT.sub(r"\1", candidate))
         for each in dict.fromkeys([candidate, plain]):
             with suppress(JsonError):
