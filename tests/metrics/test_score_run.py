@@ -175,7 +175,7 @@ def test_trec(tmp_path: Path, content: bytes, together: bool, block: int) -> Non
     path = tmp_path / "run.trec"
     path.write_bytes(content)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rankgate.readers.trec._BLOCK", block)
+        patch.setattr("rankgate.readers.tables._BLOCK", block)
         assert_same(path, PLAN, "trec")
 
 

@@ -19,7 +19,7 @@ from rankgate.readers.base import Quick, Run, RunSource, answering, through
 
 MAX_KEPT = 200_000  # ids of a file: above, reading it again costs less than the memory
 MAX_PIPED = 10_000_000  # ids of a pipe, which cannot be read again
-BATCH = 64  # rankings that are in memory at a time, unless they are kept
+BATCH = 8  # rankings that are in memory at a time, unless they are kept
 
 
 class ReadProgress:

@@ -192,9 +192,11 @@ class Tally:
 
 def longest(ranking: Ranking) -> int:
     """The length of the longest of its lists."""
-    details = ranking.details or Details()
-    others = (each for each in (details.raw, *(details.rewrites or ())) if each)
-    return max(len(ranking.ids), *(len(each.ids) for each in others), 0)
+    lengths = [len(ranking.ids)]
+    if ranking.details is not None:
+        others = (ranking.details.raw, *(ranking.details.rewrites or ()))
+        lengths += [len(each.ids) for each in others if each]
+    return max(lengths)
 
 
 def defined_by_gold(metric: Metric, query: MatchedQuery) -> bool:

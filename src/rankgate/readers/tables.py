@@ -40,7 +40,7 @@ from rankgate.readers.source import Source, utf8_message
 _OPTIONAL = ("score", "rank", "text", "doc_id", "doc_version", "start", "end", "latency_ms")
 _MSMARCO = "query document rank"
 BEIR_COLUMNS = ("query-id", "corpus-id", "score")
-_BLOCK = 1 << 16
+_BLOCK = 1 << 14  # bytes: the words of more would not stay near the processor
 _ROW_END = "\0"
 # What a text's split() takes for white space and the bytes' does not; and our own mark.
 _ODD = (b"\x1c", b"\x1d", b"\x1e", b"\x1f", _ROW_END.encode())
