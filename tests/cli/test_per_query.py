@@ -247,12 +247,10 @@ BAD: list[tuple[dict[str, Any], str]] = [
         "'recall@5' and 'recall_at_5' are columns of the same metric; keep one",
     ),
     (
-        {"query_id": ["q1", "q2"], "recall@5": [float("nan"), float("inf")]},
-        (
-            "query 'q1': the value nan is not finite; write null where a metric is undefined\n"
-            "query 'q2': the value inf is not finite"
-        ),
+        {"query_id": ["q1", "q2"], "recall@5": [0.5, float("inf")]},
+        "query 'q2': the value inf is not finite",
     ),
+    ({**VALUES, "recall@5": at(0, float("nan"))}, "query 'q1': recall@5 is NaN; write null where it is undefined"),
     ({**VALUES, "recall@5": at(1, 50.0)}, "query 'q2': recall@5 is 50; its values go from 0 to 1"),
     ({**VALUES, "recall@5": at(0, -1e-3)}, "query 'q1': recall@5 is -0.001; its values go from 0 to 1"),
     (
@@ -381,11 +379,12 @@ def test_gates_that_compare_lists_or_judge_answers_are_named(gate: str, capsys: 
 
 
 @pytest.mark.usefixtures("project")
-def test_latency_that_is_null_is_missing_as_it_is_in_a_run(capsys: Capture) -> None:
+@pytest.mark.parametrize("gap", [None, float("nan")], ids=["null", "NaN"])
+def test_latency_that_is_null_is_missing_as_it_is_in_a_run(gap: float | None, capsys: Capture) -> None:
     Path("ship-criteria.yaml").write_text(
         "gates:\n  - {name: latency_p95, threshold: 100}\ninputs: {gold: gold.yaml}\n"
     )
-    write({"query_id": VALUES["query_id"], "latency_p95": [10.0, None, None, 12.0]})
+    write({"query_id": VALUES["query_id"], "latency_p95": [10.0, gap, gap, 12.0]})
     found = report(capsys, "--run", "per_query:now.parquet", code=2)
     assert found["gates"][0]["reasons"][0]["kind"] == "missing"
 

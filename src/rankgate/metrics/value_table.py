@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -25,7 +26,8 @@ def score_table(gold: Gold, read: Callable[[Choose], Values], name: str, plan: P
 
     A gold query that the table lacks, or calls missing, is one that the run lacks. Null is an undefined value, or of a
     metric that reads more of a run's line than its results one that the line lacks. Of the lists nothing is known: they
-    equal no others, and their rank_summaries have no ranks.
+    equal no others, and their rank_summaries have no ranks. NaN is null where lines state the value, as scores of
+    another tool, and elsewhere an error.
 
     Raises:
         RankgateError: the table cannot be read, lacks a metric, or has a value that this gold set rules out.
@@ -42,10 +44,12 @@ def score_table(gold: Gold, read: Callable[[Choose], Values], name: str, plan: P
         tally.seen[row] = 1
         empty = tally.match(sample, Ranking(query_id, []))
         cells = zip(plan.metrics, tally.columns, table_row, together.values(empty), strict=True)
-        for metric, column, value, of_nothing in cells:
+        for metric, column, written, of_nothing in cells:
+            of_line = bool(metric.needs & LINE_KEYS.keys())
+            value = None if of_line and written is not None and math.isnan(written) else written
             if flaw := _flaw(metric, value, of_nothing):
                 log.add(Problem(f"query {shown(query_id)}: {flaw}", name))
-            if value is None and metric.needs & LINE_KEYS.keys() and defined_by_gold(metric, empty):
+            if value is None and of_line and defined_by_gold(metric, empty):
                 tally.givers.setdefault(metric.name, {})[query_id] = None
             column[row] = value
         summary = RankSummary((None,) * len(empty.ideal), None, empty.k)  # most have an earlier one's shape
@@ -82,6 +86,8 @@ def _flaw(metric: Metric, value: float | None, of_nothing: float | None) -> str 
         if of_nothing is None or not is_ours(metric):
             return None
         return f"{metric.name} is null, and the gold set defines it; for an empty list it is {of_nothing:g}"
+    if math.isnan(value):
+        return f"{metric.name} is NaN; write null where it is undefined"
     if of_nothing is None and sees_hits_alone(metric):
         return f"{metric.name} is {value:g}, and the gold set has nothing relevant for it; write null"
     if (low is not None and value < low - TOLERANCE) or (high is not None and value > high + TOLERANCE):

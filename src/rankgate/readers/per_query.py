@@ -60,22 +60,21 @@ def read_values(path: str, choose: Choose) -> Values:
     the run lacks the query. A line of JSON has the same as `{"query_id": …, "scores": {…}, "missing": …}`.
 
     Raises:
-        RankgateError: neither of the two; a query without id or there twice; a value that is no finite number of 64
-            bits; and what `choose` raises.
+        RankgateError: neither of the two; a query without id or there twice; a value that is no number of 64 bits, or
+            an infinite one; and what `choose` raises. NaN is handed on.
     """
     log = ProblemLog()
     values: dict[str, Sequence[float | None]] = {}
     missing: set[str] = set()
     with open_table(path) as source:
         for location, query_id, is_missing, row in _value_rows(source, choose, log):
-            flaw = next((each for each in row if each is not None and not math.isfinite(each)), None)
+            flaw = next((each for each in row if each is not None and math.isinf(each)), None)
             if query_id is None or query_id == "":
                 log.note(location, "a row has no query id")
             elif query_id in values:
                 log.note(location, _twice(query_id))
             elif flaw is not None:
-                what = "; write null where a metric is undefined" if math.isnan(flaw) else ""
-                log.note(location, f"query {shown(query_id)}: the value {flaw} is not finite{what}")
+                log.note(location, f"query {shown(query_id)}: the value {flaw} is not finite")
             else:
                 values[query_id] = row
                 missing |= {query_id} if is_missing else set()
