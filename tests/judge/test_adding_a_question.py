@@ -21,7 +21,7 @@ from rankgate.judge.model import Answer, Inputs, Judge
 from rankgate.judge.store import read_verdicts
 from rankgate.judge.tasks import QUESTIONS, TASKS, Lookup, Question
 from rankgate.metrics import registry
-from rankgate.metrics.answers import AnswerableMetric, JudgedMetric
+from rankgate.metrics.answers import CriterionMetric, JudgedMetric
 from rankgate.metrics.registry import families
 from rankgate.model import answers
 from rankgate.model.answers import AnswerFlaw, VerdictKind
@@ -46,19 +46,15 @@ class Courtesy(Question):
         if answer.no_answer or not answer.text:
             return None
         verdict = lookup.at(Inputs(cls.name, answer=answer.text))
-        return verdict if isinstance(verdict, Unjudged) else verdict.courteous
+        return {"courteous_rate": verdict if isinstance(verdict, Unjudged) else verdict.courteous}
 
     @classmethod
     def criteria(cls, judge: Judge) -> Mapping[str, str]:
         del judge
         return {"courteous_rate": "The answer is courteous."}
 
-    @classmethod
-    def by_people(cls, meets: Mapping[str, bool]) -> Any:
-        return meets["courteous_rate"]
 
-
-class CourteousRate(AnswerableMetric, frozen=True, kw_only=True):
+class CourteousRate(CriterionMetric, frozen=True, kw_only=True):
     """Whether the answer is courteous."""
 
     key: ClassVar[str] = "courteous_rate"
@@ -66,10 +62,6 @@ class CourteousRate(AnswerableMetric, frozen=True, kw_only=True):
     asks: ClassVar[frozenset[str]] = frozenset({"courtesy"})
     sees: ClassVar[frozenset[AnswerFlaw]] = frozenset()
     plain: ClassVar[str] = "share of answers that are courteous"
-
-    def value(self, verdicts: AnswerVerdicts) -> float | None:
-        courteous = verdicts.of("courtesy")
-        return float(courteous) if isinstance(courteous, bool) else None
 
 
 CRITERIA = """\

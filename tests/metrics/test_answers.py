@@ -53,7 +53,7 @@ THREE = supports((1, 3), (3,), None)
 GOLD_CLAIMS = (GoldClaim("one"), GoldClaim("two"), GoldClaim("three", vital=False), GoldClaim("four", vital=False))
 HALF = supports((1,), None, (2,), None)
 FULL_ANSWER: dict[str, Any] = {"state": AnswerState.ASSERTS, "claims": ("x", "y", "z"), "support": THREE}
-MET, UNMET = Support(1, YES, (1,), "by policy"), Support(1, NO)
+CRITERIA = {"rubric(cites)": True, "rubric(polite)": False}
 OF_GOLD: dict[str, Any] = {"gold_claims": GOLD_CLAIMS, "gold_in_answer": HALF, "gold_in_context": HALF}
 
 
@@ -121,10 +121,9 @@ OF_GOLD: dict[str, Any] = {"gold_claims": GOLD_CLAIMS, "gold_in_answer": HALF, "
         pytest.param("answer_relevancy", {"address": "no"}, 0.0, id="not at all"),
         pytest.param("answer_relevancy", {"address": "noncommittal"}, 0.0, id="hedges"),
         pytest.param("answer_relevancy", {"address": "fully", "no_answer": True}, None, id="no answer exists"),
-        pytest.param("rubric(cites)", {"rubric": {"cites": MET, "polite": UNMET}}, 1.0, id="meets it"),
-        pytest.param("rubric(polite)", {"rubric": {"cites": MET, "polite": UNMET}}, 0.0, id="does not"),
-        pytest.param("rubric(cites)", {"rubric": {"cites": Support(1, Entailment.UNVERIFIED)}}, 0.0, id="by no words"),
-        pytest.param("rubric(cites)", {"rubric": {"cites": MET}, "no_answer": True}, None, id="nothing to meet it"),
+        pytest.param("rubric(cites)", {"rubric": CRITERIA}, 1.0, id="meets it"),
+        pytest.param("rubric(polite)", {"rubric": CRITERIA}, 0.0, id="does not"),
+        pytest.param("rubric(cites)", {"rubric": CRITERIA, "no_answer": True}, None, id="nothing to meet it"),
     ],
 )
 def test_worked_by_hand(name: str, known: Mapping[str, Any], value: float | None) -> None:
@@ -204,7 +203,7 @@ def oracle(name: str, given: AnswerVerdicts) -> float | None:
             [held and any(known["context"][number - 1] in cited for number in places) for held, places in own]
         ),
         "answer_relevancy": lambda: None if unanswerable else relevancy(),
-        "rubric(cites)": lambda: None if unanswerable or not meets else float(meets["cites"].verdict is YES),
+        "rubric(cites)": lambda: None if unanswerable or not meets else float(meets["rubric(cites)"]),
     }
     return rows[name]()
 
@@ -235,7 +234,7 @@ def any_verdicts(draw: st.DrawFn) -> AnswerVerdicts:
         gold_in_context=draw(of(golden)) or None,
         relevance=tuple(draw(st.lists(st.integers(0, 3), min_size=shown, max_size=shown))) or None,
         address=draw(st.none() | st.sampled_from(["fully", "partly", "no", "noncommittal"])),
-        rubric=draw(st.none() | st.sampled_from([{"cites": MET}, {"cites": UNMET}])),
+        rubric=draw(st.none() | st.sampled_from([{"rubric(cites)": True}, {"rubric(cites)": False}])),
     )
 
 
@@ -262,7 +261,7 @@ def scored(name: str, *repeats: AnswerVerdicts, sample: Sample = SAMPLE, others:
 @each_row("name", NAMES)
 def test_a_missing_verdict_is_neither_a_value_nor_left_out(name: str) -> None:
     whole: dict[str, Any] = dict(
-        FULL_ANSWER, rubric={"cites": MET}, correctness=THREE, relevance=(1, 2), address="fully", **OF_GOLD
+        FULL_ANSWER, rubric={"rubric(cites)": True}, correctness=THREE, relevance=(1, 2), address="fully", **OF_GOLD
     )
     whole |= {"no_answer": name == "abstained_rate"}
     sample = msgspec.structs.replace(SAMPLE, no_answer=name == "abstained_rate")

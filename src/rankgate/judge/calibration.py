@@ -24,7 +24,6 @@ from rankgate.judge.plan import judged
 from rankgate.judge.records import Known
 from rankgate.judge.sample import AnswerKey, Item, metrics_of
 from rankgate.judge.sample import Labelled as LabelKind
-from rankgate.judge.tasks import QUESTIONS
 from rankgate.metrics.answers import JudgedMetric, supports
 from rankgate.model.answers import MIN_ANSWERS, MIN_RARER, Entailment, GoldClaim, Rate, VerdictKind
 from rankgate.model.verdicts import (
@@ -118,7 +117,7 @@ def words_of_people(
                     no_answer=item.query_id in no_answer,
                     state=AnswerState(words[0]),
                     support=tuple(Support(n, Entailment(words[n])) for n in claims),
-                    said={question: QUESTIONS[question].by_people(meets) for question, meets in said.items()},
+                    said=said,
                 )
     return verdicts_by_answer
 

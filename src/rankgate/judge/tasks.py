@@ -61,7 +61,10 @@ class Lookup(Protocol):
 
 
 class Question(Task, ABC):
-    """A task about an answer by itself, or about its context; a metric asks for it by its name."""
+    """A task about an answer by itself, or about its context; a metric asks for it by its name.
+
+    Where people check the judge in it, its verdict is a yes or no by criterion, an `Unjudged` where that is missing.
+    """
 
     reads_context: ClassVar[bool] = False
 
@@ -72,14 +75,9 @@ class Question(Task, ABC):
 
     @classmethod
     def criteria(cls, judge: Judge) -> Mapping[str, str]:
-        """What people say yes or no to, to check the judge, by the names of metrics; empty where nobody is asked."""
+        """What people say yes or no to, by the names of metrics; empty where nobody is asked."""
         del judge
         return {}
-
-    @classmethod
-    def by_people(cls, meets: Mapping[str, bool]) -> Any:
-        """The verdict of a person who says this of the criteria."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -313,26 +311,22 @@ leave words
 
     @classmethod
     def of_answer(cls, answer: Answer, lookup: Lookup) -> Any:
-        """A `Support` by criterion, absent in an answer that is not there; None where nothing answers the question."""
+        """Whether it meets each; one that is not there meets none. None where nothing answers the question."""
         if answer.no_answer:
             return None
-        verdicts: dict[str, Support | Unjudged] = {}
-        for name, criterion in lookup.judge.rubrics.items():
+        meets: dict[str, bool | Unjudged] = {}
+        for name, criterion in cls.criteria(lookup.judge).items():
             inputs = Inputs(cls.name, answer.question, answer.text, statements=(criterion,))
-            verdict = lookup.at(inputs) if answer.text else (Support(1, Entailment.ABSENT),)
-            verdicts[name] = verdict if isinstance(verdict, Unjudged) else verdict[0]
-        return verdicts
+            verdict = lookup.at(inputs) if answer.text else ()
+            if not isinstance(verdict, Unjudged):
+                verdict = any(each.verdict is Entailment.SUPPORTED for each in verdict)
+            meets[name] = verdict
+        return meets
 
     @classmethod
     def criteria(cls, judge: Judge) -> Mapping[str, str]:
         """All of the judge's."""
         return {f"rubric({name})": criterion for name, criterion in judge.rubrics.items()}
-
-    @classmethod
-    def by_people(cls, meets: Mapping[str, bool]) -> Any:
-        """Supported or absent."""
-        words = {True: Entailment.SUPPORTED, False: Entailment.ABSENT}
-        return {name.removeprefix("rubric(").removesuffix(")"): Support(1, words[met]) for name, met in meets.items()}
 
 
 def _wrong_numbers(numbers: list[int], expected: int) -> Unjudged | None:

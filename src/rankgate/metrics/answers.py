@@ -319,7 +319,26 @@ class AnswerRelevancy(AnswerableMetric, frozen=True, kw_only=True):
         return None if verdicts.no_answer or not isinstance(word, str) else _OF_ADDRESSING.get(word, 0.0)
 
 
-class Rubric(AnswerableMetric, frozen=True, kw_only=True):
+class CriterionMetric(AnswerableMetric, frozen=True, kw_only=True):
+    """Whether the answer meets a criterion in words, by the one question that it asks."""
+
+    def value(self, verdicts: AnswerVerdicts) -> float | None:
+        """1.0 or 0.0; None for a question that nothing answers."""
+        meets = self._meets(verdicts)
+        return float(meets) if isinstance(meets, bool) and not verdicts.no_answer else None
+
+    def unjudged(self, verdicts: AnswerVerdicts) -> Unjudged | None:
+        """Why the verdict on this criterion is missing."""
+        meets = self._meets(verdicts)
+        return meets if isinstance(meets, Unjudged) else None
+
+    def _meets(self, verdicts: AnswerVerdicts) -> Any:
+        [question] = self.asks
+        by_criterion = verdicts.of(question)
+        return by_criterion.get(self.name, NO_VERDICT) if isinstance(by_criterion, Mapping) else by_criterion
+
+
+class Rubric(CriterionMetric, frozen=True, kw_only=True):
     """Whether the answer meets a criterion in words, `judge: {rubrics: {NAME: "…"}}`: `rubric(cites_policy)`.
 
     A yes counts with a quote that stands in the answer. 0 for an empty answer. Undefined for questions with `no_answer:
@@ -337,22 +356,6 @@ class Rubric(AnswerableMetric, frozen=True, kw_only=True):
     asks: ClassVar[frozenset[str]] = frozenset({"rubric"})
     sees: ClassVar[frozenset[AnswerFlaw]] = frozenset()
     plain: ClassVar[str] = "share of answers that meet a criterion in words"
-
-    def value(self, verdicts: AnswerVerdicts) -> float | None:
-        """1.0 or 0.0; None for a question that nothing answers."""
-        verdict = self._verdict(verdicts)
-        if verdicts.no_answer or not isinstance(verdict, Support):
-            return None
-        return float(verdict.verdict is Entailment.SUPPORTED)
-
-    def unjudged(self, verdicts: AnswerVerdicts) -> Unjudged | None:
-        """Why the verdict on this criterion is missing."""
-        verdict = self._verdict(verdicts)
-        return verdict if isinstance(verdict, Unjudged) else None
-
-    def _verdict(self, verdicts: AnswerVerdicts) -> Any:
-        by_criterion = verdicts.of("rubric")
-        return by_criterion.get(self.criterion, NO_VERDICT) if isinstance(by_criterion, Mapping) else by_criterion
 
 
 def criterion_of(metric: Metric, rubrics: Mapping[str, str]) -> str | None:
