@@ -353,6 +353,14 @@ def test_what_the_model_fails_at_is_counted_and_no_error(server: HashJudge, caps
     assert len(server.requests) == 2
 
 
+def test_a_criterion_at_which_the_model_fails_is_counted(server: HashJudge, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run("run.jsonl", 1)
+    write_criteria(server, ", structured: json_schema, rubrics: {days: It says how many days.}")
+    server.always = "length"
+    out, _ = printed(capsys, "--metric", "rubric(days)")
+    assert "1 answer: 0 judged, 1 not (1 cut off by length)\n" in out
+
+
 def test_what_both_runs_share_is_asked_again_once(server: HashJudge, capsys: pytest.CaptureFixture[str]) -> None:
     write_gold(1)
     for name in ("run.jsonl", "base.jsonl"):

@@ -324,8 +324,9 @@ class _Work:
             missing: list[UnjudgedKind] = []
             for repeat in self._repeats_of(answer):
                 records.update({each.slot: each for each in repeat.records if each != self._job.kept.get(each.slot)})
-                verdicts = [repeat.verdicts.of(each) for each in (*VerdictKind, *QUESTIONS) if each in self._job.wants]
-                missing += [each.kind for each in verdicts if isinstance(each, Unjudged)]
+                said = [repeat.verdicts.of(each) for each in (*VerdictKind, *QUESTIONS) if each in self._job.wants]
+                by_criterion = [each for verdicts in said if isinstance(verdicts, dict) for each in verdicts.values()]
+                missing += [each.kind for each in (*said, *by_criterion) if isinstance(each, Unjudged)]
             missing.sort(key=lambda kind: not kind.lasts)
             counts.update(missing[:1])
         return counts
