@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -185,6 +186,14 @@ def test_the_tree_is_a_table_of_contents() -> None:
 def test_the_rules_speak_of_modules_that_exist() -> None:
     named = {name for place, forbidden, _ in FORBIDDEN for name in (place, *forbidden)}
     assert {name for name in named if f"rankgate.{name}" not in MODULES} == set()
+
+
+def test_the_map_speaks_of_files_that_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## The map")[2].partition("\n## ")[0]
+    named = {name.removeprefix("src/rankgate/") for name in re.findall(r"`((?:\w+/)+(?:[\w.]+\.(?:py|j2))?)`", text)}
+    ours = {name for name in named if not name.startswith(("tests/", "docs/", "config/"))}
+    assert len(ours) > 40
+    assert {name for name in ours if not any(SOURCE.glob(f"**/{name}"))} == set()
 
 
 def test_no_step_imports_itself_by_a_detour() -> None:
