@@ -38,7 +38,7 @@ from rankgate.judge.model import Answer, Inputs, Judge, Passage
 from rankgate.judge.plan import next_round
 from rankgate.judge.records import Record, Slot
 from rankgate.judge.replies import parsed
-from rankgate.judge.runs import wants_of
+from rankgate.judge.runs import verdict_kinds_of
 from rankgate.judge.tasks import TASKS
 from rankgate.model.verdicts import Unjudged
 
@@ -294,7 +294,7 @@ class Labels:
 
 def replay_lines(
     judge: Judge,
-    wants: frozenset[str],
+    verdict_kinds: frozenset[str],
     runs: Iterable[Sequence[Mapping[str, Any]]],
     articles: Sequence[Article],
     questions: Sequence[Question],
@@ -313,7 +313,7 @@ def replay_lines(
             )
             for line, question in zip(run, questions, strict=True)
         ]
-        while calls := next_round(answers, judge, wants, known):
+        while calls := next_round(answers, judge, verdict_kinds, known):
             for slot, inputs in calls:
                 reply = labels.reply(inputs)
                 answer = parsed(json.dumps(reply), TASKS[inputs.task])
@@ -375,8 +375,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if criteria.judge is None:
         parser.error("the criteria of the example name no judge")
     [judge] = judges_of(criteria.judge)
-    wants = wants_of(criteria.metrics())
-    replay = list(replay_lines(judge, wants, runs.values(), articles, questions, Labels(parts, questions)))
+    verdict_kinds = verdict_kinds_of(criteria.metrics())
+    replay = list(replay_lines(judge, verdict_kinds, runs.values(), articles, questions, Labels(parts, questions)))
     files = {Path("runs", f"{name}.jsonl"): run for name, run in runs.items()} | {Path("replay.jsonl"): replay}
 
     problems = []

@@ -21,7 +21,7 @@ from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.identity import judge_of
 from rankgate.judge.judging import judge_answers
 from rankgate.judge.records import Record
-from rankgate.judge.runs import NEEDS, verdicts_beside, wants_of
+from rankgate.judge.runs import NEEDS, verdict_kinds_of, verdicts_beside
 from rankgate.judge.store import Store, read_verdicts, written
 from rankgate.model.answers import UnjudgedKind
 from rankgate.model.verdicts import Unjudged
@@ -103,8 +103,10 @@ class Project:
             rankings = read_run(str(self.folder / run), needs=NEEDS).rankings
             answers = answers_of(gold, rankings, block.depth)
             judge = judge_of(block, "json_schema")
-            wants, spending = wants_of(criteria.metrics()), Spending()
-            judge_answers(answers, judge, wants, endpoint=Endpoint(self.address), store=store, spending=spending)
+            verdict_kinds, spending = verdict_kinds_of(criteria.metrics()), Spending()
+            judge_answers(
+                answers, judge, verdict_kinds, endpoint=Endpoint(self.address), store=store, spending=spending
+            )
         return list(store.records.values())
 
     def keep(self, records: Sequence[Record]) -> None:

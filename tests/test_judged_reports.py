@@ -27,7 +27,7 @@ from rankgate.diagnosis.answers import LONGEST_CLAIM, answer_changes
 from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.identity import judge_of
 from rankgate.judge.judging import judge_answers
-from rankgate.judge.runs import NEEDS, wants_of
+from rankgate.judge.runs import NEEDS, verdict_kinds_of
 from rankgate.judge.store import Store, written
 from rankgate.metrics.names import parse_metric
 from rankgate.model.answers import (
@@ -201,12 +201,18 @@ def ask(case: Case, name: str = "run.verdicts.jsonl") -> None:
     """Judge both runs and write the verdicts; of as many answers as the case says there is none."""
     criteria, gold = load_criteria("ship-criteria.yaml"), read_gold("gold.jsonl")
     assert criteria.judge is not None
-    judge, wants, store = judge_of(criteria.judge, "json_schema"), wants_of(criteria.metrics()) | case.also, Store()
+    judge, verdict_kinds, store = (
+        judge_of(criteria.judge, "json_schema"),
+        verdict_kinds_of(criteria.metrics()) | case.also,
+        Store(),
+    )
     with judging() as server:
         server.refusals.update(REFUSALS)
         for run in ("run.jsonl", "base.jsonl"):
             answers = answers_of(gold, read_run(run, needs=NEEDS).rankings, criteria.judge.depth)
-            judge_answers(answers, judge, wants, endpoint=Endpoint(server.address), store=store, spending=Spending())
+            judge_answers(
+                answers, judge, verdict_kinds, endpoint=Endpoint(server.address), store=store, spending=Spending()
+            )
     records = [record for record in store.records.values() if record.judge == judge.id]
     cut = [record.key for record in records if record.task == "entail"][: case.unjudged]
     missing = Unjudged(UnjudgedKind.LENGTH)

@@ -93,12 +93,12 @@ def check(
         inputs, baseline=_file(baseline, "baseline"), pull=PullInputs(branch=base and base_branch(os.environ))
     )
     if isinstance(criteria, Mapping):
-        inputs = replace(inputs, asked=parse_criteria(criteria))
+        inputs = replace(inputs, parsed_criteria=parse_criteria(criteria))
     elif criteria is not None:
         if not (named := _file(criteria, "criteria")) or not named.is_file:
             raise bad_input(f"criteria={shown(criteria)} is neither a file nor a mapping")
         inputs = replace(inputs, criteria=named.path)
-    if base is not None and (inputs.asked or inputs.in_memory):
+    if base is not None and (inputs.parsed_criteria or inputs.in_memory):
         raise bad_input("base= judges by files of that commit as well; give criteria, gold, run and baseline as files")
     report = with_texts(judge(inputs))
     return Report(**{name: getattr(report, name) for name in report.__struct_fields__})

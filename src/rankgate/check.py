@@ -29,7 +29,7 @@ def check(inputs: Inputs, *, progress: ReadProgress | None = None) -> Report:
 
         with against_base(inputs, inputs.base) as pull:
             return pull.report(reports_of(pull, progress))
-    criteria = inputs.asked or load_criteria(inputs.criteria or find_criteria())
+    criteria = inputs.parsed_criteria or load_criteria(inputs.criteria or find_criteria())
     require_inputs(inputs, criteria)
     gold = gold_of(inputs.gold, criteria)
     waivers = waivers_of(criteria)

@@ -27,7 +27,7 @@ from rankgate.renderers.base_changes import changes
 
 PASS, WARN, FAIL, NOT_JUDGED = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED
 EXIT = {PASS: 0, WARN: 0, FAIL: 1, NOT_JUDGED: 2}
-COUNTS = SetLabel(name=ACCEPT_CHANGE, by="alice", standing="counts")
+COUNTS = SetLabel(name=ACCEPT_CHANGE, by="alice", state="counts")
 LIMITS = "threshold: 0.85, regression_max: 0.03"
 CRITERIA = f"""\
 gates:

@@ -1187,15 +1187,15 @@ def test_by_the_label_no_secret_is_read_as_the_run(repository: Path, path: str) 
     ("label", "why"),
     [
         (
-            SetLabel(name=ACCEPT_CHANGE, by="mallory", standing="outsider"),
+            SetLabel(name=ACCEPT_CHANGE, by="mallory", state="outsider"),
             "it was set by a bot, or by somebody who",
         ),
-        (SetLabel(name=ACCEPT_CHANGE, by="bob", standing="own"), "it was set by the author of the pull request"),
-        (SetLabel(name=ACCEPT_CHANGE, by="alice", standing="unreported"), "it was set less than a minute after"),
-        (SetLabel(name=ACCEPT_CHANGE, by="alice", standing="changed"), "what is judged now is not what was reported"),
-        (SetLabel(name=ACCEPT_CHANGE, by="", standing="unknown"), "GitHub did not say who set it"),
+        (SetLabel(name=ACCEPT_CHANGE, by="bob", state="own"), "it was set by the author of the pull request"),
+        (SetLabel(name=ACCEPT_CHANGE, by="alice", state="unreported"), "it was set less than a minute after"),
+        (SetLabel(name=ACCEPT_CHANGE, by="alice", state="changed"), "what is judged now is not what was reported"),
+        (SetLabel(name=ACCEPT_CHANGE, by="", state="unknown"), "GitHub did not say who set it"),
         (
-            SetLabel(name=ACCEPT_RANKINGS, by="alice", standing="counts"),
+            SetLabel(name=ACCEPT_RANKINGS, by="alice", state="counts"),
             f"on this pull request that is `{ACCEPT_CHANGE}",
         ),
     ],

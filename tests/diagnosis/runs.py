@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from rankgate.gates.evaluation import SHOWN
+from rankgate.gates.evaluation import DETAIL_FIELDS
 from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score
@@ -42,4 +42,4 @@ def scores_of(
         )
         for query_id, ids in lists.items()
     ]
-    return score(gold, rankings, Plan(metrics=parse_metrics(metrics), keep_matched=True, also=SHOWN))
+    return score(gold, rankings, Plan(metrics=parse_metrics(metrics), keep_matched=True, also=DETAIL_FIELDS))

@@ -203,7 +203,7 @@ def test_nor_does_a_gold_set_of_the_base_show_what_lies_on_this_machine(clone: N
 # With an App: a writer's pull request is judged by both sides, of which nothing is checked out.
 
 PLAIN = "gates: [{name: recall@1, threshold: 0.8}]\ninputs: {gold: gold.yaml}\n"
-LABEL = SetLabel(name=ACCEPT_CHANGE, by="alice", standing="counts")
+LABEL = SetLabel(name=ACCEPT_CHANGE, by="alice", state="counts")
 
 
 def gold_of(*numbers: int) -> str:
@@ -254,9 +254,7 @@ def fewer_questions() -> None:
         pytest.param(None, 5, [], "fail", id="a worse run"),
         pytest.param(easier_gate, 5, [], "fail", id="an easier gate"),
         pytest.param(fewer_questions, 6, [LABEL], "warn", id="that is accepted"),
-        pytest.param(
-            fewer_questions, 6, [replace(LABEL, standing="outsider")], "fail", id="… by one who may not write"
-        ),
+        pytest.param(fewer_questions, 6, [replace(LABEL, state="outsider")], "fail", id="… by one who may not write"),
     ],
 )
 def test_a_writers_pull_request_is_judged_by_both_sides(

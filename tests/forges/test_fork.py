@@ -27,7 +27,7 @@ from rankgate.forges.fork import Judged, concerns_forks, judge_fork, publish_eac
 from rankgate.forges.publish import Published, Settings, conclude, joined
 from rankgate.forges.runner import Context, Pull, context_of
 from rankgate.gates.not_judged import not_judged
-from rankgate.model.base_ref import ACCEPT_CHANGE, ACCEPT_RANKINGS, SetLabel, Standing
+from rankgate.model.base_ref import ACCEPT_CHANGE, ACCEPT_RANKINGS, LabelState, SetLabel
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report
 from rankgate.model.values import Verdict
@@ -770,8 +770,8 @@ def test_with_an_app_the_merge_queue_is_judged_onto_what_its_branch_names(
     assert job.github.comments(pull.number) == []
 
 
-def counts(standing: Standing = "counts") -> list[SetLabel]:
-    return [SetLabel(name=ACCEPT_CHANGE, by="carol", standing=standing)]
+def counts(state: LabelState = "counts") -> list[SetLabel]:
+    return [SetLabel(name=ACCEPT_CHANGE, by="carol", state=state)]
 
 
 def test_with_an_app_labels_count_on_a_writers_pull_request_once_its_head_was_reported(job: ReportingJob) -> None:

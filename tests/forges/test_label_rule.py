@@ -8,7 +8,7 @@ import pytest
 from tests.rows import each_row
 
 from rankgate.forges.pull_labels import Given, Reported, Seen, worth
-from rankgate.model.base_ref import Standing
+from rankgate.model.base_ref import LabelState
 
 
 def at(time: str) -> str:
@@ -55,8 +55,8 @@ def seen_by(now: str, reports: Mapping[str, str], moved: str = "", *, queued: bo
         pytest.param(seen_by("", {"11:00": ""}, queued=True), "changed", id="in the queue, and nobody can say"),
     ],
 )
-def test_a_label_counts_while_what_was_reported_before_it_is_what_is_judged(seen: Seen, standing: Standing) -> None:
-    assert worth(Given(by="alice", at=NOON, writes=True), seen) == standing
+def test_a_label_counts_while_what_was_reported_before_it_is_what_is_judged(seen: Seen, state: LabelState) -> None:
+    assert worth(Given(by="alice", at=NOON, writes=True), seen) == state
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_label_counts_while_what_was_reported_before_it_is_what_is_judged(seen
         pytest.param("", True, "", "unknown", id="nobody knows who"),
     ],
 )
-def test_who_may_set_a_label(by: str, writes: bool, own: str, standing: Standing) -> None:  # noqa: FBT001
+def test_who_may_set_a_label(by: str, writes: bool, own: str, state: LabelState) -> None:  # noqa: FBT001
     given = Given(by=by, at=NOON, writes=writes) if by else None
     seen = Seen(judged=SEEN, reports=(Reported(at("09:00"), SEEN),), author="bob", accept_own=bool(own))
-    assert worth(given, seen) == standing
+    assert worth(given, seen) == state

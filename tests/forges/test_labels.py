@@ -143,7 +143,7 @@ FORCED = {"event": "head_ref_force_pushed", "actor": {"login": "mallory"}, "crea
     ],
 )
 def test_who_set_a_label_and_whether_its_head_stayed(
-    github: GitHub, tmp_path: Path, events: list[dict[str, Any]] | None, standing: str
+    github: GitHub, tmp_path: Path, events: list[dict[str, Any]] | None, state: str
 ) -> None:
     pull = github.new_pull()
     github.label(pull.number, LABEL)
@@ -155,7 +155,7 @@ def test_who_set_a_label_and_whether_its_head_stayed(
         github.play("GET", f"/issues/{pull.number}/timeline", 403, json={"message": "Resource not accessible"})
     else:
         plays_events(github, pull, *events)
-    assert [(each.name, each.standing) for each in labels_of(github, tmp_path, pull)] == [(LABEL, standing)]
+    assert [(each.name, each.state) for each in labels_of(github, tmp_path, pull)] == [(LABEL, state)]
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_reports_of_something_else_are_none(github: GitHub, tmp_path: Path, abou
     plays_permission(github, "carol", "write")
     plays_events(github, pull, WRITER)
     reports(github, pull, **about)
-    assert [each.standing for each in labels_of(github, tmp_path, pull)] == ["unreported"]
+    assert [each.state for each in labels_of(github, tmp_path, pull)] == ["unreported"]
 
 
 def labels_of(github: GitHub, place: Path, pull: PullRequest) -> list[SetLabel]:

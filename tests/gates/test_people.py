@@ -16,7 +16,7 @@ from tests.judge.calibrated import TODAY, calibrated, metric_found
 from tests.rows import each_row
 
 from rankgate.criteria import Gate, load_criteria
-from rankgate.gates.judged import Judge, PeopleUnits, Trust, filtered, people_of, trust_of, without_labels
+from rankgate.gates.judged import Judge, PeopleUnits, Trust, filtered, judges_by_metric, trust_of, without_labels
 from rankgate.gates.segments import with_hard_checks
 from rankgate.judge.sample import answers_key
 from rankgate.model.answers import Advisory, JudgeMark, UnjudgedKind
@@ -142,7 +142,7 @@ def test_a_floor_of_the_labelled_run_needs_no_judge(
     made = gate(METRIC, floor=floor, drop=drop).model_copy(update={"evidence": evidence})
     other, known = people(found), replace_field(people(found), itself=True)
     counts = state != "uninformative"
-    if not counts:  # as `people_of` does
+    if not counts:  # as `judges_by_metric` does
         assert by_people(made, scores(own, METRIC), before, other).verdict is Verdict.WARN
         known = replace_field(known, trust=replace(known.trust, floor=None))
     result = by_people(made, scores(own, METRIC), before, known)
@@ -222,6 +222,6 @@ def test_the_floor_of_the_labelled_run_itself_needs_no_judge(run: Scores, tmp_pa
     useless = {METRIC: metric_found(LABELLED, j=0.05)}
     answers = answers_key({f"q{n}": key for n, key in enumerate(KEYS)})
     calibrated(criteria, useless, tmp_path / "c.json", answers=answers)
-    found = people_of(load_criteria(str(criteria)), None, TODAY, run)[METRIC].units.trust
+    found = judges_by_metric(load_criteria(str(criteria)), None, TODAY, run)[METRIC].units.trust
     assert found.floor is (None if itself else Advisory.CANNOT_TELL)
     assert found.drop is Advisory.CANNOT_TELL

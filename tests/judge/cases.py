@@ -69,17 +69,17 @@ def run(
 ) -> Ending:
     """Judge answers with one worker, so that faults come in the order of the calls."""
     known: dict[str, Any] = {"endpoint": endpoint(server), "spending": Spending(), "workers": 1}
-    wants = values.pop("wants", ALL)
-    return judge_answers(answers, judge or some_judge(), wants, store=store, **known | values)
+    verdict_kinds = values.pop("verdict_kinds", ALL)
+    return judge_answers(answers, judge or some_judge(), verdict_kinds, store=store, **known | values)
 
 
 def verdicts(
-    server: HashJudge, answer: Answer, folder: Path, wants: frozenset[str] = ALL, **values: Any
+    server: HashJudge, answer: Answer, folder: Path, verdict_kinds: frozenset[str] = ALL, **values: Any
 ) -> AnswerVerdicts:
     """Judge one answer and read what is known of it then."""
     with Store(folder / "verdicts.jsonl") as store:
-        run(server, [answer], store, wants=wants, **values)
-        return judged(answer, some_judge(), wants, store)
+        run(server, [answer], store, verdict_kinds=verdict_kinds, **values)
+        return judged(answer, some_judge(), verdict_kinds, store)
 
 
 def answers_of(gold: Gold, rankings: Iterable[Ranking], depth: int) -> list[Answer]:

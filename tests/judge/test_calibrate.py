@@ -19,10 +19,10 @@ from rankgate.judge.calibration import (
     Checked,
     agreement,
     disagreements,
+    labelled_verdicts,
     metric_calibration,
     quality_of,
     read_calibration,
-    words_of_people,
 )
 from rankgate.judge.label_files import Label, LabelKey, Labels, label_of
 from rankgate.judge.sample import AnswerKey, Item, metrics_of
@@ -95,7 +95,7 @@ def values_of(answers: dict[str, Checked]) -> dict[str, float]:
     ],
 )
 def test_only_a_completely_labelled_answer_counts(words: tuple[str | None, ...], *, counts: bool) -> None:
-    found = words_of_people([item(1)], labels_of("ana", item(1), *words), set())
+    found = labelled_verdicts([item(1)], labels_of("ana", item(1), *words), set())
     assert bool(found) is counts
     if counts:
         own = found[item(1).key]["ana"]
@@ -104,7 +104,7 @@ def test_only_a_completely_labelled_answer_counts(words: tuple[str | None, ...],
 
 
 def test_questions_that_nothing_answers() -> None:
-    own = words_of_people([item(1)], labels_of("ana", item(1), "abstained"), {"q1"})[item(1).key]
+    own = labelled_verdicts([item(1)], labels_of("ana", item(1), "abstained"), {"q1"})[item(1).key]
     assert [metric.mean(own.values()) for metric in METRICS] == [None, None, None, 1.0]
 
 
@@ -115,7 +115,7 @@ def test_the_value_of_several_people_is_their_mean_in_any_order(words: list[tupl
     means = set()
     for order in permutations(zip(names, words, strict=True)):
         labels: Labels = {p: w for by, each in order for p, w in labels_of(by, item(1), "asserts", *each).items()}
-        means.add(FAITHFULNESS.mean(words_of_people([item(1)], labels, set())[item(1).key].values()))
+        means.add(FAITHFULNESS.mean(labelled_verdicts([item(1)], labels, set())[item(1).key].values()))
     [mean] = means
     assert mean == pytest.approx(sum(word == "supported" for each in words for word in each) / 2 / len(words))
 

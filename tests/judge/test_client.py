@@ -490,7 +490,7 @@ def test_what_a_request_takes_is_charged_and_a_refusal_is_not() -> None:
     spending = Spending()
     with judging() as server:
         server.faults = [status(429), status(503), "reset"]
-        run(server, [answer()], Store(), wants=frozenset({"address"}), spending=spending)
+        run(server, [answer()], Store(), verdict_kinds=frozenset({"address"}), spending=spending)
         assert len(server.requests) == 4
     assert spending.calls == 2, "the broken one may have been answered, and is charged"
     assert spending.tokens > 110

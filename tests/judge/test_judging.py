@@ -69,9 +69,9 @@ def test_an_answer_gets_all_its_verdicts(tmp_path: Path) -> None:
 
 
 def test_six_calls_serve_all(tmp_path: Path) -> None:
-    wants = ALL - {VerdictKind.CORRECTNESS}
+    verdict_kinds = ALL - {VerdictKind.CORRECTNESS}
     with judging() as server:
-        verdicts(server, answer(), tmp_path, wants)
+        verdicts(server, answer(), tmp_path, verdict_kinds)
         tasks = Counter(task for task in ("split", "entail", "relevance", "address") for _ in server.questions(task))
     assert tasks == {"split": 1, "entail": 3, "relevance": 1, "address": 1}
 
@@ -98,9 +98,9 @@ def test_an_abstention_counts_where_nothing_is_asserted(
 
 
 def test_an_answer_that_is_not_there_supports_nothing_without_a_call(tmp_path: Path) -> None:
-    wants = frozenset({VerdictKind.GOLD_IN_ANSWER, "address", VerdictKind.CORRECTNESS})
+    verdict_kinds = frozenset({VerdictKind.GOLD_IN_ANSWER, "address", VerdictKind.CORRECTNESS})
     with judging() as server:
-        found = verdicts(server, answer(None), tmp_path, wants)
+        found = verdicts(server, answer(None), tmp_path, verdict_kinds)
         assert server.requests == []
     assert kinds(found.gold_in_answer) == ["absent", "absent"]
     assert found.correctness == ()
@@ -117,11 +117,11 @@ def test_what_has_no_meaning_for_a_query_is_none(tmp_path: Path) -> None:
 
 
 def test_a_reference_becomes_the_gold_claims_once_for_all_repeats() -> None:
-    store, wants = Store(), frozenset({VerdictKind.GOLD_IN_CONTEXT})
+    store, verdict_kinds = Store(), frozenset({VerdictKind.GOLD_IN_CONTEXT})
     with judging() as server:
-        run(server, [answer(claims=())], store, wants=wants, repeats=3)
+        run(server, [answer(claims=())], store, verdict_kinds=verdict_kinds, repeats=3)
         assert (len(server.questions("split")), len(server.questions("entail"))) == (1, 3)
-    found = judged(answer(claims=()), some_judge(), wants, store, 2)
+    found = judged(answer(claims=()), some_judge(), verdict_kinds, store, 2)
     assert found.gold_claims == (GoldClaim("You can return an article within 30 days."),)
 
 
@@ -170,7 +170,7 @@ def test_what_the_model_cannot_hold_is_batched_and_else_never_sent(limit: int, c
     judge = some_judge(context_tokens=limit)
     store = Store()
     with judging() as server:
-        run(server, [answer(text)], store, judge, wants=CLAIMS)
+        run(server, [answer(text)], store, judge, verdict_kinds=CLAIMS)
         assert [len(each["statement"]) for each in server.questions("entail")] == calls
     found = judged(answer(text), judge, CLAIMS, store).support
     missing = isinstance(found, Unjudged) and found.kind is UnjudgedKind.CONTEXT_TOO_LONG and found.limit == limit
@@ -192,7 +192,7 @@ def test_a_plan_counts_calls_now_and_later() -> None:
     plan = plan_for(answers, judge, CLAIMS, store)
     assert (plan.answers, plan.cached, len(plan.calls), plan.later_calls) == (2, 0, 2, 2)
     with judging() as server:
-        run(server, answers, store, judge, wants=CLAIMS)
+        run(server, answers, store, judge, verdict_kinds=CLAIMS)
         assert len(server.requests) == len(plan.calls) + plan.later_calls
     again = plan_for(answers, judge, CLAIMS, store)
     assert (again.cached, again.calls, again.later_calls, again.tokens) == (2, (), 0, 0)
@@ -208,7 +208,7 @@ def test_estimates_are_not_below_what_a_tokenizer_counts_in_prose() -> None:
     """English prose has four characters a token or more in the vocabularies of today."""
     plan = plan_for([answer()], some_judge(), frozenset({"relevance"}), {})
     with judging() as server:
-        run(server, [answer()], Store(), wants=frozenset({"relevance"}))
+        run(server, [answer()], Store(), verdict_kinds=frozenset({"relevance"}))
         sent = sum(len(message["content"]) for message in server.requests[0]["messages"])
     assert sent / 4 <= plan.tokens <= sent
 
@@ -233,28 +233,28 @@ def test_estimates_are_not_below_what_a_tokenizer_counts_in_prose() -> None:
 def test_an_unusable_answer_is_asked_again_twice_and_then_has_its_reason(
     fault: str, kind: UnjudgedKind, tmp_path: Path
 ) -> None:
-    wants = frozenset({VerdictKind.GOLD_IN_CONTEXT})
+    verdict_kinds = frozenset({VerdictKind.GOLD_IN_CONTEXT})
     with judging() as server:
         server.always = fault
-        found = verdicts(server, answer(), tmp_path, wants)
+        found = verdicts(server, answer(), tmp_path, verdict_kinds)
         assert len(server.requests) == 3
         assert isinstance(found.gold_in_context, Unjudged)
         assert found.gold_in_context.kind is kind
         server.always, server.faults = None, [fault, fault]
-        other = verdicts(server, answer(query_id="q-2", context=(SHIPPING,)), tmp_path, wants)
+        other = verdicts(server, answer(query_id="q-2", context=(SHIPPING,)), tmp_path, verdict_kinds)
         assert kinds(other.gold_in_context) == ["absent", "supported"]
 
 
 def test_what_stayed_unjudged_is_not_asked_again() -> None:
-    store, wants = Store(), frozenset({"relevance"})
+    store, verdict_kinds = Store(), frozenset({"relevance"})
     with judging() as server:
         server.always = "numbering"
-        assert run(server, [answer()], store, wants=wants).unjudged == {UnjudgedKind.NUMBERING: 1}
+        assert run(server, [answer()], store, verdict_kinds=verdict_kinds).unjudged == {UnjudgedKind.NUMBERING: 1}
         server.always = None
         server.requests.clear()
-        run(server, [answer()], store, wants=wants)
+        run(server, [answer()], store, verdict_kinds=verdict_kinds)
         assert server.requests == []
-    found = judged(answer(), some_judge(), wants, store).of("relevance")
+    found = judged(answer(), some_judge(), verdict_kinds, store).of("relevance")
     assert isinstance(found, Unjudged)
     assert found.kind is UnjudgedKind.NUMBERING
 
@@ -279,14 +279,14 @@ def test_an_answer_meets_a_criterion_by_its_own_words(criterion: str, fault: str
 
 
 def test_a_made_up_quote_is_asked_again_once_and_then_unverified(tmp_path: Path) -> None:
-    wants = frozenset({VerdictKind.GOLD_IN_CONTEXT})
+    verdict_kinds = frozenset({VerdictKind.GOLD_IN_CONTEXT})
     with judging() as server:
         server.always = "lying"
-        found = verdicts(server, answer(), tmp_path, wants)
+        found = verdicts(server, answer(), tmp_path, verdict_kinds)
         assert kinds(found.gold_in_context) == ["unverified", "unverified"]
         assert len(server.requests) == 2
         server.always, server.faults = None, ["lying"]
-        honest = verdicts(server, answer(context=(SHIPPING, RETURNS)), tmp_path, wants)
+        honest = verdicts(server, answer(context=(SHIPPING, RETURNS)), tmp_path, verdict_kinds)
         assert kinds(honest.gold_in_context) == ["supported", "supported"]
 
 
@@ -312,17 +312,17 @@ def test_a_second_answer_that_is_unusable_leaves_the_first(tmp_path: Path) -> No
 def test_a_failing_endpoint_ends_judging_and_what_came_before_is_kept(
     fault: Any, stopped: Unjudged, requests: int
 ) -> None:
-    store, wants = Store(), frozenset({"address"})
+    store, verdict_kinds = Store(), frozenset({"address"})
     answers = [answer(f"Answer {n}.", query_id=f"q-{n}") for n in range(9)]
     with judging() as server:
-        run(server, answers[:2], store, wants=wants)
+        run(server, answers[:2], store, verdict_kinds=verdict_kinds)
         server.requests.clear()
         server.always = fault
-        outcome = run(server, answers, store, wants=wants)
+        outcome = run(server, answers, store, verdict_kinds=verdict_kinds)
         assert len(server.requests) == requests
     assert outcome.stopped == stopped
     assert outcome.unjudged == {stopped.kind: 7}
-    states = [judged(each, some_judge(), wants, store).of("address") for each in answers]
+    states = [judged(each, some_judge(), verdict_kinds, store).of("address") for each in answers]
     assert states == ["fully"] * 2 + [Unjudged(UnjudgedKind.NO_VERDICT)] * 7
 
 
@@ -336,21 +336,21 @@ def test_a_failing_endpoint_ends_judging_and_what_came_before_is_kept(
     ],
 )
 def test_a_refusal_of_one_content_concerns_that_alone(words: str, kind: UnjudgedKind) -> None:
-    store, wants = Store(), frozenset({"address"})
+    store, verdict_kinds = Store(), frozenset({"address"})
     with judging() as server:
         retried = 3 if kind is UnjudgedKind.CONTENT_FILTER else 1
         server.faults = [status(400, words)] * retried
-        outcome = run(server, [answer(), answer("Another.")], store, wants=wants)
+        outcome = run(server, [answer(), answer("Another.")], store, verdict_kinds=verdict_kinds)
     assert outcome == ({kind: 1}, {}, None)
     assert [record.model for record in store.records.values() if record.unjudged is None] == ["hash-judge-1"]
 
 
 def test_a_judge_that_moved_is_seen_in_every_record() -> None:
-    store, wants = Store(), frozenset({"address", "relevance"})
+    store, verdict_kinds = Store(), frozenset({"address", "relevance"})
     with judging() as server:
-        run(server, [answer()], store, wants=frozenset({"address"}))
+        run(server, [answer()], store, verdict_kinds=frozenset({"address"}))
         server.served = "hash-judge-2"
-        run(server, [answer()], store, wants=wants)
+        run(server, [answer()], store, verdict_kinds=verdict_kinds)
     served = {(record.model, record.fingerprint) for record in store.records.values()}
     assert served == {("hash-judge-1", "fp_hash-judge-1"), ("hash-judge-2", "fp_hash-judge-2")}
 
@@ -503,7 +503,7 @@ def test_a_budget_is_never_exceeded(calls: int, tokens: int, workers: int) -> No
     answers = [answer(f"Answer {n}.", query_id=f"q-{n}") for n in range(5)]
     with judging() as server:
         spending = Spending(calls, tokens)
-        outcome = run(server, answers, store, wants=CLAIMS, spending=spending, workers=workers)
+        outcome = run(server, answers, store, verdict_kinds=CLAIMS, spending=spending, workers=workers)
         assert len(server.requests) == spending.calls <= calls
     assert spending.tokens == 110 * spending.calls <= tokens
     if outcome.stopped:
@@ -519,16 +519,16 @@ def test_the_budget_that_is_enough_for_the_plan_is_enough() -> None:
     plan = plan_for([answer()], some_judge(), CLAIMS, store)
     with judging() as server:
         budget = Spending(len(plan.calls) + plan.later_calls, plan.tokens)
-        assert run(server, [answer()], store, wants=CLAIMS, spending=budget).stopped is None
+        assert run(server, [answer()], store, verdict_kinds=CLAIMS, spending=budget).stopped is None
 
 
 def test_without_usage_the_estimate_is_charged() -> None:
-    store, wants = Store(), frozenset({"address"})
-    plan = plan_for([answer()], some_judge(), wants, store)
+    store, verdict_kinds = Store(), frozenset({"address"})
+    plan = plan_for([answer()], some_judge(), verdict_kinds, store)
     with judging() as server:
         server.usage = None
         spending = Spending()
-        run(server, [answer()], store, wants=wants, spending=spending)
+        run(server, [answer()], store, verdict_kinds=verdict_kinds, spending=spending)
     assert spending.tokens == plan.tokens
 
 
@@ -538,7 +538,7 @@ def test_workers_work_at_the_same_time() -> None:
     with judging() as server:
         server.began = meeting.wait
         answers = [answer(f"Answer {n}.") for n in range(8)]
-        run(server, answers, store, wants=frozenset({"address"}), workers=4)
+        run(server, answers, store, verdict_kinds=frozenset({"address"}), workers=4)
     assert [record.model for record in store.records.values()] == ["hash-judge-1"] * 8
 
 
@@ -550,13 +550,13 @@ def test_progress_is_watched() -> None:
         seen.append((spending.calls, spending.tokens))
 
     with judging() as server:
-        run(server, [answer()], Store(), wants=CLAIMS, spending=spending, watch=watch)
+        run(server, [answer()], Store(), verdict_kinds=CLAIMS, spending=spending, watch=watch)
     assert seen == [(1, 110), (2, 220)]
 
 
 def test_an_interrupt_ends_in_good_order() -> None:
     """No further call is begun, waits end, and what was answered is kept."""
-    store, wants = Store(), frozenset({"address"})
+    store, verdict_kinds = Store(), frozenset({"address"})
 
     def interrupt() -> None:
         raise KeyboardInterrupt
@@ -566,7 +566,14 @@ def test_an_interrupt_ends_in_good_order() -> None:
         answers = [answer(f"Answer {n}.") for n in range(50)]
         with pytest.raises(KeyboardInterrupt):
             judge_answers(
-                answers, some_judge(), wants, endpoint=end, store=store, spending=Spending(), workers=2, watch=interrupt
+                answers,
+                some_judge(),
+                verdict_kinds,
+                endpoint=end,
+                store=store,
+                spending=Spending(),
+                workers=2,
+                watch=interrupt,
             )
         assert end.stopped.is_set()
         kept = len(store.records.values())

@@ -15,9 +15,9 @@ from rankgate.model.wording import (
     count_text,
     delta_points_text,
     delta_text,
+    distinguishing_decimals,
     exact_decimals,
     points_text,
-    telling_decimals,
     value_text,
 )
 
@@ -96,7 +96,7 @@ def test_a_change_reads(delta: float, unit: Unit, decimals: int | None, text: st
 def test_different_numbers_look_different(
     value: float, limit: float, unit: Unit, decimals: int, texts: tuple[str, str]
 ) -> None:
-    found = telling_decimals(value, limit, unit)
+    found = distinguishing_decimals(value, limit, unit)
     assert (value_text(value, unit, found), value_text(limit, unit, found)) == texts
     assert found == decimals
 
@@ -136,7 +136,7 @@ numbers = st.floats(0, 1000, allow_nan=False)
 @example(0.85, 0.84996, Unit.SHARE)
 @example(0.5, 0.5 + 2e-9, Unit.SCORE)
 def test_numbers_that_differ_look_different_as_far_as_decimals_are_shown(a: float, b: float, unit: Unit) -> None:
-    decimals = telling_decimals(a, b, unit)
+    decimals = distinguishing_decimals(a, b, unit)
     assert FEWEST[unit] <= decimals <= MAX_DECIMALS
     if abs(a - b) * SCALE[unit] > 1.01 * 10.0**-MAX_DECIMALS and abs(a - b) > 1e-9:
         assert value_text(a, unit, decimals) != value_text(b, unit, decimals)
@@ -144,14 +144,14 @@ def test_numbers_that_differ_look_different_as_far_as_decimals_are_shown(a: floa
 
 @given(numbers, numbers, units)
 def test_no_decimal_is_shown_without_need(a: float, b: float, unit: Unit) -> None:
-    decimals = telling_decimals(a, b, unit)
+    decimals = distinguishing_decimals(a, b, unit)
     for fewer in range(FEWEST[unit], decimals):
         assert value_text(a, unit, fewer) == value_text(b, unit, fewer)
 
 
 @given(numbers, units)
 def test_equal_numbers_look_equal_in_the_usual_decimals(a: float, unit: Unit) -> None:
-    decimals = telling_decimals(a, a, unit)
+    decimals = distinguishing_decimals(a, a, unit)
     assert decimals == FEWEST[unit]
     assert value_text(a, unit, decimals) == value_text(a, unit)
 
@@ -159,7 +159,7 @@ def test_equal_numbers_look_equal_in_the_usual_decimals(a: float, unit: Unit) ->
 @given(st.floats(0.01, 1, allow_nan=False), st.integers(-40, 40), units)
 def test_numbers_that_differ_by_rounding_alone_look_equal(a: float, steps: int, unit: Unit) -> None:
     b = a + steps * math.ulp(a)
-    assert telling_decimals(a, b, unit) == FEWEST[unit]
+    assert distinguishing_decimals(a, b, unit) == FEWEST[unit]
 
 
 @given(st.floats(-1, 1, allow_nan=False), units)

@@ -26,7 +26,7 @@ from rankgate.renderers.base_changes import Permission
 from rankgate.renderers.links import Link
 from rankgate.renderers.markdown import (
     COMMENT_LIMIT,
-    GOES_FIRST,
+    DROP_ORDER,
     OURS,
     SUMMARY_BYTES,
     TEMPLATES,
@@ -159,7 +159,7 @@ def test_a_check_that_could_not_judge_says_so_and_what_to_mend() -> None:
 
 def test_sections_go_whole_and_in_the_order_that_is_stated() -> None:
     whole, gone = render_markdown(REPORT), list[str]()
-    parts = [(getattr(view_of(REPORT), part), field, words) for part, field, words in GOES_FIRST]
+    parts = [(getattr(view_of(REPORT), part), field, words) for part, field, words in DROP_ORDER]
     present = [words for part, field, words in parts if getattr(part, field) != getattr(type(part)(), field)]
     limit = len(whole)
     while len(gone) < len(present):

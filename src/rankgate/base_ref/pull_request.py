@@ -166,7 +166,7 @@ def against_base(inputs: Inputs, ref: str) -> Iterator[PullRequest]:
         RankgateError: git cannot read the base, or the base is stale; the commit brings what a judge said.
     """
     label = next((label for label in inputs.pull.labels if label.name == ACCEPT_CHANGE), None)
-    accepted = label is not None and label.standing == "counts"
+    accepted = label is not None and label.state == "counts"
     with trees_at(ref) as trees:
         commits = read_commits(inputs, trees, accepted=accepted)
         if not accepted:

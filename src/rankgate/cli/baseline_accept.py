@@ -170,7 +170,10 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
             inputs = Inputs(date=date, criteria=arguments.criteria or criteria.name, gold=arguments.gold, run=run)
             # What is accepted mends a baseline that is missing, or has too few of the questions.
             inputs = replace(
-                inputs, verdicts=arguments.verdicts, asked=criteria.requiring_no_baseline(), verdict_alone=True
+                inputs,
+                verdicts=arguments.verdicts,
+                parsed_criteria=criteria.requiring_no_baseline(),
+                verdict_alone=True,
             )
             report, unusable = _judged(inputs, criteria, store, memory)
     commit, branch = _origin_of(arguments)

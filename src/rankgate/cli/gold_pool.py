@@ -190,7 +190,7 @@ def _judged_pairs(
     by_query = [list(of_query) for _, of_query in groupby(pairs, lambda pair: pair.query_id)]
     batches = [of_query[at : at + size] for of_query in by_query for at in range(0, len(of_query), size)]
     answers = tuple(map(_answer, batches))
-    job = Job(block=block, wants=_VERDICTS, run=Answers(run="", answers=answers), again=arguments.again)
+    job = Job(block=block, verdict_kinds=_VERDICTS, run=Answers(run="", answers=answers), again=arguments.again)
     with Store(STORE, writes=not arguments.dry_run) as store:
         planned = plan_job(job, store)
         plan = planned.plans[RUN]

@@ -32,7 +32,7 @@ from rankgate.errors import Problem, RankgateError, bad_input, redacted
 from rankgate.files.git import GitError, run_git
 from rankgate.files.writing import write_atomic
 from rankgate.forges.runner import add_summary, base_branch
-from rankgate.gates.judged import people_of
+from rankgate.gates.judged import judges_by_metric
 from rankgate.gates.sights import judged_facts
 from rankgate.judge.calibration import OF_SAMPLE, labelled_answer
 from rankgate.judge.client import Endpoint
@@ -50,7 +50,7 @@ from rankgate.judge.job import (
 )
 from rankgate.judge.judging import WORKERS
 from rankgate.judge.label_files import read_sample
-from rankgate.judge.runs import NEEDS, verdicts_beside, wants_of
+from rankgate.judge.runs import NEEDS, verdict_kinds_of, verdicts_beside
 from rankgate.judge.store import Store, by_slot, read_verdicts, stored_verdicts, written
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.model.answers import JudgeMark, UnjudgedKind
@@ -195,7 +195,7 @@ def _plan_and_ask(
     planned = plan_job(job, store)
     sys.stderr.writelines(f"warning: {warning}\n" for warning in warnings_of(job, planned, criteria))
     mark = JudgeMark(planned.judge.short, planned.judge.model)
-    human_labels = people_of(criteria, mark, today()) if arguments.dry_run and not arguments.claims_of else {}
+    human_labels = judges_by_metric(criteria, mark, today()) if arguments.dry_run and not arguments.claims_of else {}
     needs = [fact_text(fact) for fact in judged_facts(criteria, to_judge.golds[0], [], human_labels)]
     first = f"judge {planned.judge.short} ({planned.judge.model}) for {', '.join(names)}"
     if arguments.format == "terminal":
@@ -246,11 +246,11 @@ def _job(arguments: argparse.Namespace, to_judge: ToJudge) -> tuple[list[str], J
         of_sample = Answers(
             run=arguments.claims_of, answers=tuple(map(labelled_answer, read_sample(arguments.claims_of)))
         )
-        return ["the labelled claims"], Job(block=block, wants=OF_SAMPLE, run=of_sample, again=arguments.again)
+        return ["the labelled claims"], Job(block=block, verdict_kinds=OF_SAMPLE, run=of_sample, again=arguments.again)
     chosen = [metric for name in arguments.metric for metric in metrics_of(name, "--metric")] or to_judge.metrics
     metrics = [metric for metric in chosen if isinstance(metric, JudgedMetric)]
-    wants = wants_of(metrics)
-    if not wants:
+    verdict_kinds = verdict_kinds_of(metrics)
+    if not verdict_kinds:
         text = "no metric here is by a judge's verdicts, so there is nothing to ask; faithfulness is such a metric"
         raise bad_input(text, key="--metric") if arguments.metric else bad_input(text, file=criteria.name, key="gates")
     inputs = replace(
@@ -270,7 +270,9 @@ def _job(arguments: argparse.Namespace, to_judge: ToJudge) -> tuple[list[str], J
     def answers(runs: Iterable[Run | None]) -> list[Answers]:
         """By every gold set, as one; none of a run that is not there."""
         by_gold = [
-            read_answers(run, gold, wants, block.depth) for run, gold in zip(runs, to_judge.golds, strict=True) if run
+            read_answers(run, gold, verdict_kinds, block.depth)
+            for run, gold in zip(runs, to_judge.golds, strict=True)
+            if run
         ]
         every = dict.fromkeys(answer for each in by_gold for answer in each.answers)
         return [replace(each, answers=tuple(every)) for each in by_gold[-1:]]
@@ -281,7 +283,9 @@ def _job(arguments: argparse.Namespace, to_judge: ToJudge) -> tuple[list[str], J
     opened = accepted.open(frozenset({RunField.VERDICTS})) if baseline else None
     kept = stored_verdicts(opened) if opened and opened.format == "baseline" else {}
     names = [metric.name for metric in metrics]
-    return names, Job(block=block, wants=wants, run=run, baseline=baseline, kept=kept, again=arguments.again)
+    return names, Job(
+        block=block, verdict_kinds=verdict_kinds, run=run, baseline=baseline, kept=kept, again=arguments.again
+    )
 
 
 def _workers(arguments: argparse.Namespace) -> int:

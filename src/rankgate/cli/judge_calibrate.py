@@ -25,13 +25,13 @@ from rankgate.judge import label_files
 from rankgate.judge.calibration import (
     Checked,
     Disagreement,
-    People,
+    VerdictsByPerson,
     agreement,
     disagreements,
+    labelled_verdicts,
     metric_calibration,
     segment_calibrations,
     support_of,
-    words_of_people,
 )
 from rankgate.judge.label_files import Label, LabelKey, Labels
 from rankgate.judge.plan import judged
@@ -69,7 +69,7 @@ def calibrate(arguments: argparse.Namespace) -> int:
     labels = _labels(arguments.labels or [f"{path.removesuffix('.jsonl')}.labels.jsonl"], items)
     run = judged_of(arguments, beside=verdicts_beside(path))
     no_answer = {name for name, each in run.gold.samples.items() if each.no_answer}
-    words = words_of_people(items, labels, no_answer, run.rubrics)
+    words = labelled_verdicts(items, labels, no_answer, run.rubrics)
     if not words:
         raise bad_input("nobody has labelled all of an answer yet; go on with `rankgate judge label`", file=path)
     drawn = design.drawn(words)
@@ -210,7 +210,7 @@ def _verdicts(run: Judged, design: Design, items_by_key: Mapping[str, Item]) -> 
             raise bad_input(text + shown(design.run), file=run.run.run, key="answer")
     repeats = range(run.criteria.judge.repeats if run.criteria.judge else 1)
     verdicts = {
-        query: tuple(judged(answer, run.judge, run.wants, run.known, repeat) for repeat in repeats)
+        query: tuple(judged(answer, run.judge, run.verdict_kinds, run.known, repeat) for repeat in repeats)
         for query, answer in answers.items()
     }
     of_units = [verdicts[unit.query_id] for unit in design.units if unit.query_id in verdicts]
@@ -229,7 +229,7 @@ def _checked(
     run: Judged,
     drawn: Sequence[AnswerKey],
     items_by_key: Mapping[str, Item],
-    words: Mapping[str, People],
+    words: Mapping[str, VerdictsByPerson],
     verdicts: Mapping[str, tuple[AnswerVerdicts, ...]],
     path: str,
 ) -> dict[str, Checked]:
@@ -251,7 +251,7 @@ def _calibration(
     run: Judged,
     design: Design,
     drawn: Sequence[AnswerKey],
-    words: Mapping[str, People],
+    words: Mapping[str, VerdictsByPerson],
     verdicts: Mapping[str, tuple[AnswerVerdicts, ...]],
     checked: dict[str, Checked],
 ) -> Calibration:

@@ -30,8 +30,8 @@ from rankgate.judge.job import Answers, read_answers, require_answers
 from rankgate.judge.label_files import Label, LabelKey, Labels
 from rankgate.judge.model import Judge, canonical
 from rankgate.judge.records import Record, Slot
-from rankgate.judge.runs import NEEDS, judge_with_verdicts, known_verdicts, wants_of
-from rankgate.judge.sample import LEAST, WANTS, Design, Item, Labelled, draw, metrics_of
+from rankgate.judge.runs import NEEDS, judge_with_verdicts, known_verdicts, verdict_kinds_of
+from rankgate.judge.sample import LABELLED_KINDS, LEAST, Design, Item, Labelled, draw, metrics_of
 from rankgate.judge.store import read_verdicts
 from rankgate.judge.tasks import QUESTIONS
 from rankgate.metrics.answers import JudgedMetric
@@ -148,14 +148,14 @@ class Judged(NamedTuple):
     @property
     def rubrics(self) -> Mapping[str, str]:
         """The criteria in words that people label, by metric: all of a question that a gate is on."""
-        gated = wants_of(self.criteria.metrics())
+        gated = verdict_kinds_of(self.criteria.metrics())
         questions = [task.criteria(self.judge) for name, task in QUESTIONS.items() if name in gated]
         return {name: criterion for criteria in questions for name, criterion in criteria.items()}
 
     @property
-    def wants(self) -> frozenset[str]:
+    def verdict_kinds(self) -> frozenset[str]:
         """What labels are of."""
-        return wants_of(metrics_of(self.rubrics))
+        return verdict_kinds_of(metrics_of(self.rubrics))
 
     @property
     def command(self) -> str:
@@ -171,7 +171,7 @@ def judged_of(arguments: argparse.Namespace, *, beside: str | None = None) -> Ju
     inputs = replace(inputs_of(arguments), untrusted_run=arguments.untrusted_run, verdicts=arguments.verdicts)
     gold = gold_of(arguments.gold, criteria)
     candidate, accepted = runs_of(inputs, criteria, criteria.plan(), gold)
-    run = read_answers(candidate.open(NEEDS), gold, WANTS, block.depth)
+    run = read_answers(candidate.open(NEEDS), gold, LABELLED_KINDS, block.depth)
     require_answers(run)
     named, known = known_verdicts(inputs, criteria, accepted)
     further = read_verdicts(beside) if beside and Path(beside).exists() else {}

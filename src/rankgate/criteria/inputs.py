@@ -79,8 +79,8 @@ class DetailInputs(msgspec.Struct, frozen=True, kw_only=True):
 class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     """What the caller names; `date` is the only clock.
 
-    Criteria that are None are looked for in the usual places, unless they are `asked` without a file; any other file
-    that is None comes from `inputs:` in them.
+    Criteria that are None are looked for in the usual places, unless there are `parsed_criteria`, which have no file;
+    any other file that is None comes from `inputs:` in them.
     `base` names the commit by which the run is judged as well; None for none. With `untrusted_run` the run is read as
     hostile data. With `without_baseline` it is compared with nothing, whatever the criteria name. With `verdict_alone`
     no list is read again for what a report says beside its verdict. `older_gold` has the labels by which the accepted
@@ -89,7 +89,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
 
     date: str
     criteria: str | None = None
-    asked: Criteria | None = None
+    parsed_criteria: Criteria | None = None
     gold: InputFile | None = None
     run: InputFile | None = None
     baseline: InputFile | None = None

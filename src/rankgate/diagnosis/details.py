@@ -63,8 +63,8 @@ def with_details(
 ) -> Report:
     """The report with what pages show beyond it.
 
-    The plan had to read `SHOWN` as well; `leading` is the metric whose changes are listed. A text that one run does not
-    state is the corpus's or the other's.
+    The plan had to read `DETAIL_FIELDS` as well; `leading` is the metric whose changes are listed. A text that one run
+    does not state is the corpus's or the other's.
     """
     details = details_of(
         gold,
@@ -107,7 +107,7 @@ def details_of(
     named: bool = False,
     gates: Sequence[GateResult] = (),
 ) -> ReportDetails:
-    """Put the details together; both runs are matched with `SHOWN`, and `depth` items of each ranking are kept.
+    """Put the details together; both runs are matched with `DETAIL_FIELDS`, and `depth` items of each ranking are kept.
 
     The panel has its own metrics and those of the gates; `leading` is the one whose changes are listed; if it was
     `named`, causes speak of the ranks that it looks at. Of the report's segments `MAX_TAGS` are shown: those whose

@@ -23,7 +23,7 @@ from rankgate.model.lineage import (
 )
 from rankgate.model.scores import Scores
 from rankgate.model.values import TOLERANCE
-from rankgate.model.wording import telling_decimals, value_text
+from rankgate.model.wording import distinguishing_decimals, value_text
 
 if TYPE_CHECKING:
     from rankgate.criteria import Criteria
@@ -121,7 +121,7 @@ def cut_text(metrics: Sequence[Metric], *runs: Scores) -> str:
             uncut = metric.aggregate(uncut_values)
             cut = metric.aggregate(cut_values)
             if abs(uncut - cut) > TOLERANCE:
-                decimals = telling_decimals(uncut, cut, metric.unit)
+                decimals = distinguishing_decimals(uncut, cut, metric.unit)
                 uncut_text = value_text(uncut, metric.unit, decimals)
                 rest_text = value_text(cut, metric.unit, decimals)
                 texts.append(f"{metric.name} is {uncut_text} of the whole lists and {rest_text} of what is left")

@@ -38,7 +38,7 @@ _SUGGESTED: dict[tuple[bool, bool], Suggestion] = {
     (True, True): "both",
 }
 # Of what documents suggest, the most telling first.
-TELLING: tuple[Suggestion, ...] = ("not_in_corpus", "run_misses", "run_lower", "neither", "run_alone", "both")
+SUGGESTION_ORDER: tuple[Suggestion, ...] = ("not_in_corpus", "run_misses", "run_lower", "neither", "run_alone", "both")
 
 
 class Score(msgspec.Struct, frozen=True, kw_only=True):
@@ -300,4 +300,4 @@ def _best_suggestion(question: Question, expected: Sequence[LexicalExpected]) ->
     suggestions = {each.suggests for each in expected}
     if question.question is None:
         return "not_in_corpus" if "not_in_corpus" in suggestions else "no_question"
-    return next(each for each in TELLING if each in suggestions)
+    return next(each for each in SUGGESTION_ORDER if each in suggestions)

@@ -23,7 +23,7 @@ from rankgate.forges.retry import FIRST_RETRY, Wait, next_step
 from rankgate.readers.json_text import JsonError, strict_json
 from rankgate.renderers.escape import one_line
 
-SHOWN = 200  # characters of a server's words in a sentence of ours
+MAX_SERVER_WORDS = 200  # characters of a server's words in a sentence of ours
 MAX_PAGES = 1_000
 MAX_MOVES = 3  # one would do for a repository that was renamed
 _RENAMED = (301, 307, 308)
@@ -298,4 +298,4 @@ def _brief(status: int, words: str) -> str:
     """`403 Resource not accessible by integration`: the words on one line and cut, or what the status means."""
     if not words.strip():
         words = HTTPStatus(status).phrase if status in set(HTTPStatus) else ""
-    return f"{status} {one_line(words.removeprefix(f'{status} '), SHOWN)}".rstrip()
+    return f"{status} {one_line(words.removeprefix(f'{status} '), MAX_SERVER_WORDS)}".rstrip()

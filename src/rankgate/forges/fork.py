@@ -219,7 +219,7 @@ def _judged_by_base(
     """The report on a fork's pull request, by the base alone."""
     subject = at_base.subject(pull, None, left.run)
     labels = labels_now(client, work.context, settings, pull, subject)
-    accepted_by = [each.by for each in labels if (each.name, each.standing) == (ACCEPT_RANKINGS, "counts")]
+    accepted_by = [each.by for each in labels if (each.name, each.state) == (ACCEPT_RANKINGS, "counts")]
     report = at_base.judge(pull, left.run, accepted=bool(accepted_by))
     if accepted_by:
         report = replace(report, origin=replace(report.origin, fork_runs="trusted"))

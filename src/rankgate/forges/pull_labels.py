@@ -17,7 +17,7 @@ from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.publish import Settings, check_of
 from rankgate.forges.pulls import may_write
 from rankgate.forges.runner import Context, Pull
-from rankgate.model.base_ref import ACCEPT_CHANGE, ACCEPT_RANKINGS, SetLabel, Standing
+from rankgate.model.base_ref import ACCEPT_CHANGE, ACCEPT_RANKINGS, LabelState, SetLabel
 
 if TYPE_CHECKING:  # as in fork.py
     from rankgate.forges.base_checkout import Subject
@@ -60,9 +60,9 @@ def labels_now(
         )
         given = [_given(client, repository, events, name) for name in names]
     except ForgeError:
-        return [SetLabel(name=name, by="", standing="unknown") for name in names]
+        return [SetLabel(name=name, by="", state="unknown") for name in names]
     return [
-        SetLabel(name=name, by=each.by if each else "", standing=worth(each, seen))
+        SetLabel(name=name, by=each.by if each else "", state=worth(each, seen))
         for name, each in zip(names, given, strict=True)
     ]
 
@@ -107,7 +107,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     queued: bool = False
 
 
-def worth(given: Given | None, seen: Seen) -> Standing:
+def worth(given: Given | None, seen: Seen) -> LabelState:
     """Whether a label counts, or else why it does not; None is one of which GitHub does not say who set it."""
     if given is None:
         return "unknown"

@@ -19,7 +19,7 @@ from rankgate.errors import bad_input
 from rankgate.files.environment import API
 from rankgate.model.report import Links
 from rankgate.readers.json_text import spoken
-from rankgate.renderers.escape import inert
+from rankgate.renderers.escape import without_runner_commands
 
 MAX_SUMMARY_BYTES = 1024 * 1024  # of a step's summary, in UTF-8; the runner drops a larger one whole
 _OUTPUT = "GITHUB_OUTPUT"
@@ -351,7 +351,9 @@ def stopped(text: str) -> str:
     if not text:
         return ""
     word = secrets.token_hex(16)
-    lines = [inert(line) for line in re.split(r"\r\n|\r|\n", text)]  # where the runner breaks a line, nowhere else
+    lines = [
+        without_runner_commands(line) for line in re.split(r"\r\n|\r|\n", text)
+    ]  # where the runner breaks a line, nowhere else
     if not lines[-1]:
         lines.pop()
     return "\n".join([f"::stop-commands::{word}", *lines, f"::{word}::", ""])

@@ -73,7 +73,7 @@ def scored_anchor(inputs: Inputs, criteria: Criteria, gold: Gold, plan: Plan, ac
         return None
     only = replace(plan, metrics=list(dict.fromkeys(metrics)), also=frozenset())
     try:
-        return _Asked(memory, gold, only).oldest(accepted[first:], mark)
+        return _ComparableAcceptances(memory, gold, only).oldest(accepted[first:], mark)
     except RankgateError:
         return ScoredAnchor(mark=mark, problem="run")
 
@@ -91,7 +91,7 @@ def adds_up(gate: Gate) -> bool:
     )
 
 
-class _Asked(msgspec.Struct, frozen=True):
+class _ComparableAcceptances(msgspec.Struct, frozen=True):
     """Which of the acceptances of a store are of questions that are asked today, and their scores."""
 
     memory: Memory

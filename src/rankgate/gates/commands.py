@@ -51,7 +51,7 @@ def as_typed(file: InputFile | None, name: str) -> str:
 
 def command_of(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline: Run | None) -> list[str]:
     """The call that repeats this check, as one would type it; none where something is in Python's memory alone."""
-    if inputs.asked or inputs.in_memory:
+    if inputs.parsed_criteria or inputs.in_memory:
         return []
     command = ["rankgate", "check", "--criteria", criteria.name]
     files = (("gold", inputs.gold, criteria.inputs.gold, gold.name), ("run", inputs.run, criteria.inputs.run, run.name))

@@ -126,7 +126,7 @@ def _lacking(measurement: Measurement) -> list[Reason]:
     gate, candidate, gaps = measurement.gate, measurement.candidate, measurement.gaps
     rows: dict[Literal["run", "baseline"], Sequence[int]] = {"run": gaps.missing}
     if measurement.change is not None and gate.regression_max is not None:
-        rows["baseline"] = gaps.missing_before
+        rows["baseline"] = gaps.missing_in_baseline
     unplaced = any(candidate.query_ids[row] in candidate.unfit for row in gaps.missing)
     need = RunField.OFFSETS if unplaced else None
     kind = ReasonKind.NO_VERDICT if measurement.by_judge else ReasonKind.MISSING

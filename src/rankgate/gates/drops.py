@@ -61,7 +61,7 @@ def _on_pairs(measurement: Measurement, values: Column, change: Comparison) -> R
     """The ruling on the pairs of a run's values with the baseline's, with what a judge left open filled in."""
     gate, gaps = measurement.gate, measurement.gaps
     finding = on_drop(gate, change)
-    if not measurement.by_judge or not (gaps.missing or gaps.missing_before):
+    if not measurement.by_judge or not (gaps.missing or gaps.missing_in_baseline):
         return Ruled(finding, Reason(ReasonKind.REGRESSION, ruling=finding.ruling, state=finding.state))
     from rankgate.gates.left_open import drop_left_open  # noqa: PLC0415 -- paid only where answers are judged
 
@@ -89,7 +89,7 @@ def _without_pairs(metric: Metric, baseline: Scores, gaps: Gaps) -> Reason:
     need = next((need for need in baseline.unstated if need in metric.needs), None)
     if need:
         return Reason(ReasonKind.NOT_STATED, need=need)
-    lacking = len(gaps.missing_before)
+    lacking = len(gaps.missing_in_baseline)
     if RunField.VERDICTS in metric.needs and lacking:
         return Reason(ReasonKind.NO_VERDICT, count=lacking, among=lacking, source="baseline")
     return Reason(ReasonKind.NOT_IN_BASELINE)

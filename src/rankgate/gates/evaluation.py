@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from rankgate.model.traffic_lists import TrafficFiles
 
 LEAST_KEPT = 10  # items of a list that the metrics of a page look at, and more
-SHOWN = frozenset({RunField.IDS, RunField.DOCS, RunField.LATENCY})  # what details need of the runs, beside the metrics
+DETAIL_FIELDS = frozenset(
+    {RunField.IDS, RunField.DOCS, RunField.LATENCY}
+)  # what details need of the runs, beside the metrics
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,9 +102,9 @@ def evaluate(case: Case, progress: ReadProgress | None = None) -> Evaluation:
         anchor = scored_anchor(inputs, criteria, gold, plan, lineage.record)
     judges: Mapping[str, Judge] = {}
     if verdicts:
-        from rankgate.gates.judged import people_of  # noqa: PLC0415 -- as above
+        from rankgate.gates.judged import judges_by_metric  # noqa: PLC0415 -- as above
 
-        judges = people_of(criteria, run.run.judge, inputs.date, run.scores, run.run.judges)
+        judges = judges_by_metric(criteria, run.run.judge, inputs.date, run.scores, run.run.judges)
     return Evaluation(gold=gold, plan=plan, run=run, baseline=baseline, anchor=anchor, judges=judges)
 
 
@@ -152,7 +154,7 @@ def with_shown(plan: Plan, depth: int) -> Plan:
     """The plan with what details need, of so many items of each list."""
     from rankgate.diagnosis.details import MEASURES  # noqa: PLC0415 -- paid only where details are asked for
 
-    return replace(plan, also=SHOWN, beside=MEASURES, keep=max(depth, LEAST_KEPT))
+    return replace(plan, also=DETAIL_FIELDS, beside=MEASURES, keep=max(depth, LEAST_KEPT))
 
 
 def refuse_lacking(criteria: Criteria, questions: int, covered: int | None) -> None:

@@ -65,7 +65,7 @@ class Judge(NamedTuple):
     judges: tuple[str, ...] = ()
 
 
-def people_of(
+def judges_by_metric(
     criteria: Criteria,
     judge: JudgeMark | None,
     today: str,

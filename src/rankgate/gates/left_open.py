@@ -64,13 +64,13 @@ def drop_left_open(
     """The ruling on the pairs of a run's `values`; `finding` is that on their `change` where both are judged."""
     metric, gaps = measurement.gate.metric, measurement.gaps
     baseline_values = measurement.baseline_values
-    unknown, unknown_before = set(gaps.missing), set(gaps.missing_before)
+    unknown, unknown_in_baseline = set(gaps.missing), set(gaps.missing_in_baseline)
     columns = [values]
     if unknown:
         columns = [filled(metric, values, unknown, fraction) for fraction in _FRACTIONS]
     baseline_columns = [baseline_values]
-    if unknown_before:
-        baseline_columns = [filled(metric, baseline_values, unknown_before, fraction) for fraction in (0.0, 1.0)]
+    if unknown_in_baseline:
+        baseline_columns = [filled(metric, baseline_values, unknown_in_baseline, fraction) for fraction in (0.0, 1.0)]
     rows: list[list[_Completed]] = []
     for column in columns:
         row: list[_Completed] = []
@@ -105,7 +105,7 @@ def _completed(kind: ReasonKind, finding: Finding, rows: Sequence[Sequence[_Comp
             kind,
             ruling=decided.ruling,
             state=finding.state,
-            count=len(gaps.missing) + (0 if violated else len(gaps.missing_before)),
+            count=len(gaps.missing) + (0 if violated else len(gaps.missing_in_baseline)),
             at_worst=rows[0][0 if violated else -1].number,
             need=RunField.VERDICTS,
         ),

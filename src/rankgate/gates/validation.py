@@ -179,10 +179,10 @@ def _judging(reading: _Reading, criteria: Criteria, gold: Gold, results: list[Ga
     plan = criteria.plan()
     if block is None or RunField.VERDICTS not in plan.needs:
         return []
-    from rankgate.gates.judged import people_of  # noqa: PLC0415 -- paid only where answers are judged
+    from rankgate.gates.judged import judges_by_metric  # noqa: PLC0415 -- paid only where answers are judged
     from rankgate.judge.runs import plan_of  # noqa: PLC0415 -- as above
 
-    people = reading.attempt(people_of, criteria, None, reading.inputs.date) or {}
+    people = reading.attempt(judges_by_metric, criteria, None, reading.inputs.date) or {}
     seen: list[Fact] = [*sights.judged_facts(criteria, gold, results, people)]
     if not reading.lists:
         return seen
@@ -214,9 +214,9 @@ def _judged(reading: _Reading, gold: Gold, run: Run, lists: Lists, path: str) ->
     refuse_stale(gold, plan, ScoredRun(run, candidate, kept=lists), baseline.scores if baseline else None)
     judges: Mapping[str, Judge] = {}
     if RunField.VERDICTS in plan.needs:
-        from rankgate.gates.judged import people_of  # noqa: PLC0415 -- paid only where answers are judged
+        from rankgate.gates.judged import judges_by_metric  # noqa: PLC0415 -- paid only where answers are judged
 
-        judges = people_of(criteria, run.judge, reading.inputs.date, candidate, run.judges)
+        judges = judges_by_metric(criteria, run.judge, reading.inputs.date, candidate, run.judges)
     return judge_scores(criteria, gold, candidate, baseline.scores if baseline else None, judges=judges)
 
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:  # sheets of labels are paid for where they are read
 
 OF_SAMPLE: frozenset[str] = frozenset({VerdictKind.GOLD_IN_CONTEXT})  # what is asked of `labelled_answer`
 Verdicts = tuple[AnswerVerdicts, ...]
-People = dict[str, AnswerVerdicts]  # what each says of an answer
+VerdictsByPerson = dict[str, AnswerVerdicts]  # what each says of an answer
 
 _STEEPEST = 1.5  # no judge sees half as much again as there is
 _FAR = 1e6  # a few labels give wide intervals
@@ -57,7 +57,7 @@ class Checked(NamedTuple):
     """A labelled answer: what each person says of all of it, what the judge says of it and of the labelled claims."""
 
     item: Item
-    people: People
+    people: VerdictsByPerson
     judge: Verdicts
     support: Supports
 
@@ -90,16 +90,16 @@ def support_of(item: Item, judge: Judge, known: Known) -> Supports | Unjudged:
     return support or ()
 
 
-def words_of_people(
+def labelled_verdicts(
     items: Iterable[Item], labels: Labels, no_answer: Collection[str], rubrics: Mapping[str, str] = {}
-) -> dict[str, People]:
+) -> dict[str, VerdictsByPerson]:
     """What each person says who labelled all of an answer, by its key; `rubrics` are the criteria by metric."""
     metrics = _by_criterion(rubrics)
     words_by_answer: dict[str, dict[str, dict[int, str]]] = defaultdict(lambda: defaultdict(dict))
     for (by, key, n), label in labels.items():
         if label.verdict is not None:
             words_by_answer[key][by][n] = label.verdict
-    verdicts_by_answer: dict[str, People] = defaultdict(dict)
+    verdicts_by_answer: dict[str, VerdictsByPerson] = defaultdict(dict)
     for item in items:
         for by, words in sorted(words_by_answer[item.key].items()):
             due = item.due(asserts=words.get(0) == "asserts")
@@ -126,7 +126,7 @@ def _by_criterion(rubrics: Mapping[str, str]) -> dict[str, JudgedMetric]:
     return {rubrics[metric.name]: metric for metric in metrics_of(rubrics) if metric.name in rubrics}
 
 
-def agreement(words: Iterable[People]) -> float | None:
+def agreement(words: Iterable[VerdictsByPerson]) -> float | None:
     """Kappa of people with each other on whether claims are supported, over all pairs of people."""
     pairs = [pair for each in words for pair in combinations(each.values(), 2)]
     claims = ((_supported(one), _supported(other)) for one, other in pairs)
@@ -162,7 +162,7 @@ def disagreements(checked: Iterable[Checked], rubrics: Mapping[str, str] = {}) -
 
 
 def _on_criteria(
-    item: Item, people: People, judge: AnswerVerdicts, metrics: Mapping[str, JudgedMetric]
+    item: Item, people: VerdictsByPerson, judge: AnswerVerdicts, metrics: Mapping[str, JudgedMetric]
 ) -> Iterator[Disagreement]:
     """By criterion, in the order of the item's; `metrics` are theirs."""
     for n, criterion in enumerate(item.rubrics, start=1 + len(item.claims)):

@@ -56,7 +56,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     block: JudgeBlock
-    wants: frozenset[str]
+    verdict_kinds: frozenset[str]
     run: Answers
     baseline: Answers | None = None
     beside: Mapping[Slot, Record] = {}
@@ -108,7 +108,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
         return Counter(record.model for record in self.records.values() if record.unjudged is None)
 
 
-def read_answers(run: Run, gold: Gold, wants: frozenset[str], depth: int) -> Answers:
+def read_answers(run: Run, gold: Gold, verdict_kinds: frozenset[str], depth: int) -> Answers:
     """The answers of a run that was opened with `runs.NEEDS`, in its order."""
     answers: list[Answer] = []
     textless: list[tuple[str, str]] = []
@@ -120,7 +120,7 @@ def read_answers(run: Run, gold: Gold, wants: frozenset[str], depth: int) -> Ans
             ignored += sample is None
             unanswered += sample is not None
             continue
-        context = ranking.context(depth) if wants & _OF_CONTEXT else []
+        context = ranking.context(depth) if verdict_kinds & _OF_CONTEXT else []
         bare = next((item_id for item_id, text in context if text is None), None)
         if bare is None:
             answers.append(answer_of(sample, ranking, depth))
@@ -250,7 +250,7 @@ class _Work:
         ending = judge_answers(
             answers,
             self._judge,
-            self._job.wants,
+            self._job.verdict_kinds,
             endpoint=self._endpoint,
             store=store,
             spending=spending,
@@ -296,7 +296,7 @@ class _Work:
         return {record.slot: record for each in self._repeats_of(answer) for record in each.records}
 
     def _repeats_of(self, answer: Answer) -> list[Collected]:
-        return collect_repeats(answer, self._judge, self._job.wants, self._known, self._job.block.repeats)
+        return collect_repeats(answer, self._judge, self._job.verdict_kinds, self._known, self._job.block.repeats)
 
     def outcome(self) -> Outcome:
         """What came of it; what the job needs of other files is put into the store."""
@@ -324,9 +324,10 @@ class _Work:
             missing: list[UnjudgedKind] = []
             for repeat in self._repeats_of(answer):
                 records.update({each.slot: each for each in repeat.records if each != self._job.kept.get(each.slot)})
-                said = [repeat.verdicts.of(each) for each in (*VerdictKind, *QUESTIONS) if each in self._job.wants]
-                by_criterion = [each for verdicts in said if isinstance(verdicts, dict) for each in verdicts.values()]
-                missing += [each.kind for each in (*said, *by_criterion) if isinstance(each, Unjudged)]
+                kinds = [each for each in (*VerdictKind, *QUESTIONS) if each in self._job.verdict_kinds]
+                verdicts = [repeat.verdicts.of(kind) for kind in kinds]
+                by_criterion = [each for verdict in verdicts if isinstance(verdict, dict) for each in verdict.values()]
+                missing += [each.kind for each in (*verdicts, *by_criterion) if isinstance(each, Unjudged)]
             missing.sort(key=lambda kind: not kind.lasts)
             counts.update(missing[:1])
         return counts
@@ -337,7 +338,7 @@ def _plans(job: Job, judge: Judge, store: Store) -> dict[str, Plan]:
     plans: dict[str, Plan] = {}
     for name, run in job.runs.items():
         paid = [call for plan in plans.values() for call in plan.calls]
-        plans[name] = plan_for(run.answers, judge, job.wants, known, repeats=job.block.repeats, planned=paid)
+        plans[name] = plan_for(run.answers, judge, job.verdict_kinds, known, repeats=job.block.repeats, planned=paid)
     return plans
 
 

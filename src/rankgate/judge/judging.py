@@ -78,7 +78,7 @@ def settle(block: JudgeBlock, endpoint: Endpoint, spending: Spending) -> Judge |
 def judge_answers(
     answers: Sequence[Answer],
     judge: Judge,
-    wants: frozenset[str],
+    verdict_kinds: frozenset[str],
     *,
     endpoint: Endpoint,
     store: Keeper,
@@ -105,7 +105,7 @@ def judge_answers(
         if session.take(record):
             endpoint.stopped.set()
 
-    while session.stopped is None and (calls := next_round(answers, judge, wants, session, repeats)):
+    while session.stopped is None and (calls := next_round(answers, judge, verdict_kinds, session, repeats)):
         threads = _Threads(work, calls)
         try:
             threads.start(workers)

@@ -65,28 +65,32 @@ class Plan(NamedTuple):
         return len(self.calls) + self.later_calls
 
 
-def judged(answer: Answer, judge: Judge, wants: frozenset[str], known: Known, repeat: int = 0) -> AnswerVerdicts:
+def judged(
+    answer: Answer, judge: Judge, verdict_kinds: frozenset[str], known: Known, repeat: int = 0
+) -> AnswerVerdicts:
     """What the judge said of an answer, with an `Unjudged` in the place of what is missing."""
-    return collect_verdicts(answer, judge, wants, known, repeat).verdicts
+    return collect_verdicts(answer, judge, verdict_kinds, known, repeat).verdicts
 
 
-def collect_repeats(answer: Answer, judge: Judge, wants: frozenset[str], known: Known, repeats: int) -> list[Collected]:
+def collect_repeats(
+    answer: Answer, judge: Judge, verdict_kinds: frozenset[str], known: Known, repeats: int
+) -> list[Collected]:
     """What `collect_verdicts` gives for each repeat."""
-    return [collect_verdicts(answer, judge, wants, known, repeat) for repeat in range(repeats)]
+    return [collect_verdicts(answer, judge, verdict_kinds, known, repeat) for repeat in range(repeats)]
 
 
 def next_round(
-    answers: Iterable[Answer], judge: Judge, wants: frozenset[str], known: Known, repeats: int = 1
+    answers: Iterable[Answer], judge: Judge, verdict_kinds: frozenset[str], known: Known, repeats: int = 1
 ) -> list[Call]:
     """What can be asked now, each slot once, in the order of the answers; empty where judging is done."""
-    collected = (each for answer in answers for each in collect_repeats(answer, judge, wants, known, repeats))
+    collected = (each for answer in answers for each in collect_repeats(answer, judge, verdict_kinds, known, repeats))
     return list({call.slot: call for each in collected for call in each.calls}.values())
 
 
 def plan_for(
     answers: Sequence[Answer],
     judge: Judge,
-    wants: frozenset[str],
+    verdict_kinds: frozenset[str],
     known: Known,
     *,
     repeats: int = 1,
@@ -97,7 +101,7 @@ def plan_for(
     calls: dict[Slot, Call] = {}
     cached = failed = later_calls = tokens = 0
     for answer in answers:
-        collected = collect_repeats(answer, judge, wants, known, repeats)
+        collected = collect_repeats(answer, judge, verdict_kinds, known, repeats)
         unpaid = {call.slot: call for each in collected for call in each.calls if call.slot not in paid}
         cached += not unpaid
         failed += not unpaid and any(each.failed for each in collected)
@@ -115,7 +119,9 @@ def plan_for(
     )
 
 
-def collect_verdicts(answer: Answer, judge: Judge, wants: frozenset[str], known: Known, repeat: int = 0) -> Collected:
+def collect_verdicts(
+    answer: Answer, judge: Judge, verdict_kinds: frozenset[str], known: Known, repeat: int = 0
+) -> Collected:
     """The verdicts on an answer as far as they are known, and what is still to be asked.
 
     An answer that is not there needs no call to support nothing; nor do claims without a passage. A query that has no
@@ -123,15 +129,15 @@ def collect_verdicts(answer: Answer, judge: Judge, wants: frozenset[str], known:
     repeats count the same ones.
     """
     lookup = _Lookup(judge, known, repeat)
-    parts = _parts_of(answer, wants, lookup)
-    of_claims = {kind.value: _verdict(kind, answer, parts, lookup) for kind in VerdictKind if kind in wants}
-    said = {name: task.of_answer(answer, lookup) for name, task in QUESTIONS.items() if name in wants}
+    parts = _parts_of(answer, verdict_kinds, lookup)
+    of_claims = {kind.value: _verdict(kind, answer, parts, lookup) for kind in VerdictKind if kind in verdict_kinds}
+    said = {name: task.of_answer(answer, lookup) for name, task in QUESTIONS.items() if name in verdict_kinds}
     verdicts = AnswerVerdicts(
         query_id=answer.query_id,
         context=tuple(passage.id for passage in answer.context),
         citations=answer.citations,
         no_answer=answer.no_answer,
-        claims=parts.claims if wants & _OF_CLAIMS else None,
+        claims=parts.claims if verdict_kinds & _OF_CLAIMS else None,
         gold_claims=parts.gold,
         served=served_by(lookup.records.values()),
         said=said,
@@ -160,13 +166,13 @@ class _Parts(NamedTuple):
         return tuple(claim.text for claim in self.gold) if isinstance(self.gold, tuple) else self.gold
 
 
-def _parts_of(answer: Answer, wants: frozenset[str], lookup: _Lookup) -> _Parts:
+def _parts_of(answer: Answer, verdict_kinds: frozenset[str], lookup: _Lookup) -> _Parts:
     text = answer.text
     split: Any = Split(asserts=False, claims=())
-    if text and wants & _OF_CLAIMS:
+    if text and verdict_kinds & _OF_CLAIMS:
         split = lookup.at(Inputs(Split.name, answer.question, text))
     gold: Any = answer.claims or None
-    if answer.reference and not gold and wants & {VerdictKind.GOLD_IN_ANSWER, VerdictKind.GOLD_IN_CONTEXT}:
+    if answer.reference and not gold and verdict_kinds & {VerdictKind.GOLD_IN_ANSWER, VerdictKind.GOLD_IN_CONTEXT}:
         gold = lookup.at(Inputs(Split.name, answer.question, answer.reference), repeat=0)
         gold = gold if isinstance(gold, Unjudged) else tuple(map(GoldClaim, gold.claims))
     return _Parts(text, split, gold)

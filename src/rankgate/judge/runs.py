@@ -28,11 +28,13 @@ from rankgate.readers.base import Run, RunSource
 from rankgate.readers.source import STDIN
 
 # What reports explain a drop by, where verdicts on it happen to be known.
-SHOWN = frozenset({VerdictKind.STATE, VerdictKind.SUPPORT, VerdictKind.GOLD_IN_ANSWER, VerdictKind.GOLD_IN_CONTEXT})
+EXPLAINING_KINDS = frozenset(
+    {VerdictKind.STATE, VerdictKind.SUPPORT, VerdictKind.GOLD_IN_ANSWER, VerdictKind.GOLD_IN_CONTEXT}
+)
 NEEDS = frozenset({RunField.ANSWER, RunField.TEXTS})  # of a run whose answers are judged
 
 
-def wants_of(metrics: Iterable[Metric]) -> frozenset[str]:
+def verdict_kinds_of(metrics: Iterable[Metric]) -> frozenset[str]:
     """What these metrics need of a judge."""
     return frozenset[str]().union(*(metric.asks for metric in metrics if isinstance(metric, JudgedMetric)))
 
@@ -104,24 +106,24 @@ def _records(
     answer: Answer, judge_id: str, repeat: int, known: Known, rubrics: Mapping[str, str]
 ) -> tuple[Record, ...]:
     judge = Judge(id=judge_id, model="", parameters={}, mode="prompt", prompts={}, rubrics=rubrics)
-    wants = frozenset([*VerdictKind, *QUESTIONS])
-    collected = collect_verdicts(answer, judge, wants, known, repeat)
+    verdict_kinds = frozenset([*VerdictKind, *QUESTIONS])
+    collected = collect_verdicts(answer, judge, verdict_kinds, known, repeat)
     claims = (collected.verdicts.claims, collected.verdicts.gold_claims)
     if not any(isinstance(each, tuple) and len(each) > BATCH for each in claims):
         return collected.records
     # A model of a small context was asked about so many claims in batches.
-    in_batches = collect_verdicts(answer, replace(judge, context_tokens=0), wants, known, repeat)
+    in_batches = collect_verdicts(answer, replace(judge, context_tokens=0), verdict_kinds, known, repeat)
     return collected.records + in_batches.records
 
 
 def plan_of(block: JudgeBlock, gold: Gold, metrics: Iterable[Metric], rankings: Iterable[Ranking]) -> Plan:
     """What judging a run, read with `NEEDS`, would take if no verdict were known."""
     samples = gold.samples
-    wants = wants_of(metrics)
+    verdict_kinds = verdict_kinds_of(metrics)
     judge = next(iter(judges_of(block)))
     stated = (each for each in rankings if each.query_id in samples and each.details and each.details.generated)
     answers = [answer_of(samples[each.query_id], each, block.depth) for each in stated]
-    return plan_for(answers, judge, wants, {}, repeats=block.repeats)
+    return plan_for(answers, judge, verdict_kinds, {}, repeats=block.repeats)
 
 
 class RunVerdicts(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,7 +136,7 @@ class RunVerdicts(msgspec.Struct, frozen=True, kw_only=True):
     block: JudgeBlock
     judge: Judge
     known: Known
-    wants: frozenset[str]
+    verdict_kinds: frozenset[str]
     mark: JudgeMark | None
     judges: tuple[str, ...]
 
@@ -164,7 +166,7 @@ class RunVerdicts(msgspec.Struct, frozen=True, kw_only=True):
             answer = answer_of(sample, ranking, self.block.depth)
             # Not even an empty answer: its claims are missing, and not none.
             more = {"key": item_of(answer).key} if details.generated else {"claims": NO_VERDICT, "support": NO_VERDICT}
-            repeats = (judged(answer, self.judge, self.wants, self.known, n) for n in range(self.block.repeats))
+            repeats = (judged(answer, self.judge, self.verdict_kinds, self.known, n) for n in range(self.block.repeats))
             verdicts = tuple(replace(each, **more) for each in repeats)
             yield replace(ranking, details=replace(details, verdicts=verdicts, records=None))
 
@@ -193,8 +195,10 @@ def run_verdicts(
         return None
     named, known = known_verdicts(inputs, criteria, accepted)
     judge = judge_with_verdicts(block, named, known)
-    wants = wants_of(plan.metrics) | SHOWN
+    verdict_kinds = verdict_kinds_of(plan.metrics) | EXPLAINING_KINDS
     ids = {slot.judge for slot in known}
     mark = JudgeMark(judge.short, judge.model) if judge.id in ids else None
     judges = tuple(sorted(each[:8] for each in ids))
-    return RunVerdicts(gold=gold, block=block, judge=judge, known=known, wants=wants, mark=mark, judges=judges)
+    return RunVerdicts(
+        gold=gold, block=block, judge=judge, known=known, verdict_kinds=verdict_kinds, mark=mark, judges=judges
+    )

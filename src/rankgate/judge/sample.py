@@ -23,7 +23,7 @@ from rankgate.model.answers import LABELLED, VerdictKind
 from rankgate.model.verdicts import AnswerVerdicts
 
 LEAST = 40  # answers in a sample
-WANTS: frozenset[str] = frozenset({VerdictKind.STATE, VerdictKind.SUPPORT})
+LABELLED_KINDS: frozenset[str] = frozenset({VerdictKind.STATE, VerdictKind.SUPPORT})
 
 
 class Labelled(Enum):
@@ -132,9 +132,9 @@ def draw(
     items = {query: Item(query, "", "", (), ()) for query in lacking}
     unjudged = 0
     metrics = metrics_of(rubrics)
-    wants = WANTS.union(*(metric.asks for metric in metrics))
+    verdict_kinds = LABELLED_KINDS.union(*(metric.asks for metric in metrics))
     for answer in answers:
-        item = _item_with_claims(answer, judged(answer, judge, wants, known), metrics, rubrics)
+        item = _item_with_claims(answer, judged(answer, judge, verdict_kinds, known), metrics, rubrics)
         if item is None:
             unjudged += 1
         else:

@@ -19,7 +19,7 @@ class Gaps(NamedTuple):
     """
 
     missing: list[int]
-    missing_before: list[int]
+    missing_in_baseline: list[int]
     one_sided: list[int]
     other_judge: list[int]
 
@@ -49,7 +49,7 @@ def gaps(metric: Metric, candidate: Scores, baseline: Scores | None) -> Gaps:
             rows.missing.append(row)
         elif baseline and query_id not in baseline.new_queries:
             if _lacks_value(metric, query_id, baseline) and query_id not in baseline.unfit:
-                rows.missing_before.append(row)
+                rows.missing_in_baseline.append(row)
             elif (new is None) != (old is None):
                 rows.one_sided.append(row)
             elif new is not None:

@@ -18,7 +18,7 @@ CommitSha = Annotated[str, msgspec.Meta(pattern=SHA)]
 ACCEPT_CHANGE = "rankgate: accept change"
 ACCEPT_RANKINGS = "rankgate: accept rankings"
 
-Standing = Literal["counts", "outsider", "own", "unreported", "changed", "unknown"]
+LabelState = Literal["counts", "outsider", "own", "unreported", "changed", "unknown"]
 
 # Of the base's log of acceptances, which only grows, records are gone or others; or small losses add up from another.
 LogChange = Literal["log", "anchor"]
@@ -45,7 +45,7 @@ class SetLabel(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     by: str
-    standing: Standing
+    state: LabelState
 
 
 class KeyChange(msgspec.Struct, frozen=True, kw_only=True):

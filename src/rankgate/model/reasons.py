@@ -25,12 +25,12 @@ from rankgate.model.wording import (
     confidence_text,
     count_text,
     delta_text,
+    distinguishing_decimals,
     harm_word,
     interval_text,
     limit_decimals,
     limit_word,
     size_text,
-    telling_decimals,
     value_text,
 )
 
@@ -163,8 +163,8 @@ def _regression(reason: Reason, gate: GateResult, _: str) -> str:
     allowed = gate.limit or 0.0
     decimals = max(
         limit_decimals(allowed, delta, unit),
-        telling_decimals(delta, 0.0, unit),
-        telling_decimals(value, baseline, unit),
+        distinguishing_decimals(delta, 0.0, unit),
+        distinguishing_decimals(value, baseline, unit),
     )
     now = value_text(value, unit, decimals)
     still = abs(delta) <= TOLERANCE

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from rankgate.model.base_ref import ACCEPT_CHANGE, BaseSide, Grown, QueryChanges, SetLabel, Standing, TrafficChanges
+from rankgate.model.base_ref import ACCEPT_CHANGE, BaseSide, Grown, LabelState, QueryChanges, SetLabel, TrafficChanges
 from rankgate.model.conclusion import Traffic
 from rankgate.model.lineage import AnchorMark, AnchorProblem, Lineage
 from rankgate.model.values import Verdict, blocks
@@ -19,7 +19,7 @@ _BASELINES = {
     "added": "The base has no baseline yet: the pull request's own counts once it is merged.",
     "replaced": "The pull request replaces the baseline: the base's decides, its own counts once it is merged.",
 }
-_NOTHING: dict[Standing, str] = {
+_NOTHING: dict[LabelState, str] = {
     "outsider": "it was set by a bot, or by somebody who may not write to this repository",
     "own": "it was set by the author of the pull request, and the base's criteria have no `accept_own: true`",
     "unreported": "it was set less than a minute after the first report on this head, or before; set it again",
@@ -45,9 +45,9 @@ def label_notes(labels: Iterable[SetLabel], fitting: str) -> list[str]:
     for label in labels:
         why = f"on this pull request that is `{fitting}`"
         if label.name == fitting:
-            if label.standing == "counts":
+            if label.state == "counts":
                 continue
-            why = _NOTHING[label.standing]
+            why = _NOTHING[label.state]
         notes.append(f"The label `{label.name}` changes nothing: {why}.")
     return notes
 

@@ -10,11 +10,11 @@ from rankgate.model.gate_result import GateResult
 from rankgate.model.report import Report
 from rankgate.model.values import Direction, Unit
 from rankgate.model.wording import (
+    distinguishing_decimals,
     is_plain_name,
     limit_decimals,
     points_text,
     size_text,
-    telling_decimals,
     value_text,
     vanishes,
 )
@@ -43,13 +43,13 @@ class Numbers:
         of_drop = conclusion.rule == "drop"
         decimals = limit_decimals(conclusion.limit, self.change if of_drop else conclusion.now, self.unit)
         if of_drop and conclusion.before is not None and conclusion.now is not None:
-            return max(decimals, telling_decimals(self.now, self.before, self.unit))
+            return max(decimals, distinguishing_decimals(self.now, self.before, self.unit))
         return decimals
 
     def decimals_beside(self, bound: float) -> int:
         """Those with which the end of the interval also differs from the limit that it does not clear."""
         limit = self.limit if self.of_floor else abs(self.limit)
-        return max(self.decimals, telling_decimals(bound, limit, self.unit))
+        return max(self.decimals, distinguishing_decimals(bound, limit, self.unit))
 
     def value(self, value: float, decimals: int | None = None) -> str:
         """`96.0%`."""

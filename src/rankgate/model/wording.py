@@ -140,7 +140,7 @@ def confidence_text(confidence: float) -> str:
     return f"{round(100 * confidence, 6):g}%"
 
 
-def telling_decimals(value: float, limit: float, unit: Unit) -> int:
+def distinguishing_decimals(value: float, limit: float, unit: Unit) -> int:
     """The fewest decimals with which two different numbers also look different.
 
     Numbers that differ by rounding in binary fractions alone count as equal.
@@ -166,7 +166,7 @@ def limit_decimals(limit: float | None, value: float | None, unit: Unit) -> int:
     if limit is None:
         return _decimals(unit, None)
     exact = exact_decimals(limit, unit)
-    return exact if value is None else max(exact, telling_decimals(value, limit, unit))
+    return exact if value is None else max(exact, distinguishing_decimals(value, limit, unit))
 
 
 def count_text(count: int, one: str, many: str | None = None) -> str:

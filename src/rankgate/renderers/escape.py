@@ -109,7 +109,7 @@ def plain(shown: Shown) -> str:
     if isinstance(shown, Text):
         line = safe(shown.raw, shown.limit)
         return line if shown.limit > _SHORT or _PLAIN.fullmatch(without_marks(line)) else repr(line)
-    return inert(_visible_apart(shown)) if isinstance(shown, str) else "".join(map(plain, shown))
+    return without_runner_commands(_visible_apart(shown)) if isinstance(shown, str) else "".join(map(plain, shown))
 
 
 def link(shown: Shown, address: str | None) -> Markdown:
@@ -158,10 +158,10 @@ def command_line(words: Sequence[str]) -> str:
 
 def log_line(line: str) -> str:
     """A line that neither a terminal nor the runner of GitHub Actions obeys, its spaces as they are."""
-    return inert(unhidden(line))
+    return without_runner_commands(unhidden(line))
 
 
-def inert(line: str) -> str:
+def without_runner_commands(line: str) -> str:
     """A line of a log in which GitHub's runner finds no workflow command, neither `::` at its start nor `##[`."""
     harmless = line.replace("##[", "## [")
     return harmless.replace("::", ": :", 1) if harmless.lstrip().startswith("::") else harmless
@@ -185,7 +185,7 @@ def without_middle(text: str, limit: int) -> str:
 
 def safe(text: str, limit: int = 80) -> str:
     """Text of the inputs for a terminal: on one line, with nothing hidden or live in it, and no longer than `limit`."""
-    return shorten(inert(one_line(text)), limit)
+    return shorten(without_runner_commands(one_line(text)), limit)
 
 
 def listed(texts: Sequence[str], most: int, spell: Callable[[str], str] = str, total: int | None = None) -> str:

@@ -14,7 +14,7 @@ from itertools import zip_longest
 
 from rankgate.diagnosis.misses import (
     MISSED,
-    TELLING,
+    SUGGESTION_ORDER,
     Lexical,
     LexicalExpected,
     Miss,
@@ -182,7 +182,7 @@ def _advice(explained: QueryExplained, lexical: Lexical) -> Iterator[str]:
     elif lexical.suggests == "no_question":
         yield "The gold set has no text for this question, so BM25 has nothing to look for."
     else:
-        for kind in TELLING:
+        for kind in SUGGESTION_ORDER:
             documents = [each for each in lexical.expected if each.suggests == kind]
             if documents:
                 yield _suggestion(kind, documents, explained)

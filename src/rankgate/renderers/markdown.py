@@ -29,7 +29,7 @@ MARKER_ROOM = 512  # characters for the hidden line by which the comment is foun
 COMMENT_LIMIT = 65_536 - MARKER_ROOM  # characters; GitHub refuses a longer comment
 SUMMARY_BYTES = 65_535  # bytes, whatever GitHub's documentation says of characters
 # What goes where not all fits, the first before all others: fields of the view's parts, and what they are called.
-GOES_FIRST = (
+DROP_ORDER = (
     ("numbers", "parts", "the table by tag"),
     ("answers", "lost", "the answers that got worse"),
     ("questions", "lost", "the questions that got worse"),
@@ -76,9 +76,9 @@ def render_summary(report: Report, limit: int) -> str:
 
 
 def _fitted(view: View, limit: int | None, measure: Callable[[str], int]) -> str:
-    """The comment without as many sections of `GOES_FIRST` as it takes; the conclusion and what comes next stay."""
+    """The comment without as many sections of `DROP_ORDER` as it takes; the conclusion and what comes next stay."""
     text = _ours(view)
-    for part, field, words in GOES_FIRST:
+    for part, field, words in DROP_ORDER:
         if limit is None or measure(text) <= limit:
             break
         shown = getattr(view, part)

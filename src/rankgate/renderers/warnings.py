@@ -17,11 +17,11 @@ from rankgate.model.loss_words import code_text
 from rankgate.model.values import Evidence, Unit
 from rankgate.model.wording import (
     count_text,
+    distinguishing_decimals,
     exact_decimals,
     harm_word,
     points_text,
     size_text,
-    telling_decimals,
     tokens_text,
     value_text,
 )
@@ -118,7 +118,7 @@ def _capped_metric(fact: facts.CappedMetric) -> str:
 
 def _never_passes(fact: facts.NeverPasses) -> str:
     name, unit = fact.gate.metric.name, fact.gate.metric.unit
-    decimals = telling_decimals(fact.reachable, fact.floor, unit)
+    decimals = distinguishing_decimals(fact.reachable, fact.floor, unit)
     floor = value_text(fact.floor, unit, decimals)
     best = value_text(fact.reachable, unit, decimals)
     can_never_pass = f"gate {shown(fact.gate.name)} can never pass: its floor is {floor}"

@@ -19,7 +19,7 @@ from rankgate.model.answers import JudgeMark
 from rankgate.model.values import Direction, Interval, Unit
 from rankgate.readers.dates import days_after
 from rankgate.renderers.dashboards.build import Remembered, Shown, gate_set
-from rankgate.renderers.dashboards.values import GateSet, Known, Step, Way, place_of, places_of
+from rankgate.renderers.dashboards.values import GateSet, Known, Step, StepOutcome, place_of, places_of
 from rankgate.renderers.pages.charts import WIDE, chart_of
 from rankgate.renderers.pages.dashboard import events_of
 
@@ -106,7 +106,7 @@ def before(step: Step | None) -> float | None:
 
 
 @pytest.mark.parametrize(
-    ("direction", "ci", "way"),
+    ("direction", "ci", "outcome"),
     [
         pytest.param(Direction.HIGHER, (0.01, 0.2), "better", id="more of a good"),
         pytest.param(Direction.HIGHER, (-0.2, -0.01), "worse", id="less of it"),
@@ -119,10 +119,12 @@ def before(step: Step | None) -> float | None:
         pytest.param(Direction.HIGHER, None, "same", id="no interval"),
     ],
 )
-def test_a_change_is_one_where_its_interval_excludes_zero(direction: Direction, ci: Interval | None, way: Way) -> None:
+def test_a_change_is_one_where_its_interval_excludes_zero(
+    direction: Direction, ci: Interval | None, outcome: StepOutcome
+) -> None:
     size = sum(bound or 0 for bound in ci or ())
     step = Step(before=0.5, size=size, direction=direction, unit=Unit.SCORE, paired=Known(size, ci))
-    assert (step.way, replace(step, paired=None).way) == (way, "unknown")
+    assert (step.outcome, replace(step, paired=None).outcome) == (outcome, "unknown")
 
 
 @pytest.mark.parametrize(

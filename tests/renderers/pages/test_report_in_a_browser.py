@@ -18,7 +18,7 @@ from rankgate.cli import main
 
 LOOKS = [(390, "light"), (1280, "dark"), (1280, "light"), (390, "dark")]
 # Pages with every kind of section between them, which axe-core looks at: in one width by light, in the other by dark.
-TELLING = {"trend": LOOKS[:2], "not_judged": LOOKS[:2], "one_language": LOOKS[2:], "waiver": LOOKS[2:]}
+SUGGESTION_ORDER = {"trend": LOOKS[:2], "not_judged": LOOKS[:2], "one_language": LOOKS[2:], "waiver": LOOKS[2:]}
 # On a narrow screen: numbers in sight without a label beside them, or beyond the edge.
 UNLABELLED = """[...document.querySelectorAll('td')].filter((cell) => cell.checkVisibility() &&
   (!cell.dataset.label || cell.getBoundingClientRect().right > innerWidth)).map((cell) => cell.outerHTML)"""
@@ -91,7 +91,7 @@ def test_a_page_loads_nothing_says_nothing_fits_a_phone_and_is_four_sheets_at_mo
         page = seen.page
         assert page.evaluate("document.documentElement.scrollWidth") == 390
         assert page.evaluate(UNLABELLED) == []
-        for width, scheme in TELLING.get(name, ()):
+        for width, scheme in SUGGESTION_ORDER.get(name, ()):
             page.set_viewport_size({"width": width, "height": 900})
             page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
             assert axe(page, node_modules) == [], (width, scheme)

@@ -387,7 +387,7 @@ def _curve(metric: Metric, runs: Sequence[ShownRun], acceptances: Sequence[Accep
     if judged and newest and acceptances and acceptances[-1].record.judge not in (newest, UNSET):
         accepted = None  # what another judge gave
     sizes = sorted((abs(point.step.size), at) for at, point in enumerate(points) if point.step)
-    largest = {came.way: points[at] for _, at in sizes if (came := points[at].step)}
+    largest = {came.outcome: points[at] for _, at in sizes if (came := points[at].step)}
     return Curve(
         metric=metric.name,
         meaning=metric.meaning,

@@ -15,7 +15,7 @@ from rankgate.readers.dates import days_after, days_between
 
 INDEX = "index.html"  # the page that links to all others
 MONTH = 30  # days
-Way = Literal["better", "worse", "same", "unknown"]
+StepOutcome = Literal["better", "worse", "same", "unknown"]
 NOON = 0.5
 
 
@@ -89,7 +89,7 @@ class Step(_Part, frozen=True, kw_only=True):
     paired: Known | None
 
     @property
-    def way(self) -> Way:
+    def outcome(self) -> StepOutcome:
         """A change is one only where its paired interval excludes zero, and it does not read ±0."""
         if self.paired is None:
             return "unknown"

@@ -79,7 +79,7 @@ def _options(shown: GateSet, curve: Curve) -> str:
 def change(step: Step, unit: Unit) -> tuple[str, str]:
     """A step in words: what it is called with its size, and beside that its interval and what it is measured from."""
     size, known = delta_text(step.size, unit), step.paired
-    text = f"{size} {step.way}" if step.way in CHANGED else f"{_UNCHANGED[step.way]} ({size})"
+    text = f"{size} {step.outcome}" if step.outcome in CHANGED else f"{_UNCHANGED[step.outcome]} ({size})"
     bounds = interval_text(known.ci, unit, change=True) if known and known.ci != (0, 0) else ""
     return text, f"{f'95%: {bounds}; ' if bounds else ''}was {value_text(step.before, unit)}"
 
@@ -87,7 +87,7 @@ def change(step: Step, unit: Unit) -> tuple[str, str]:
 def notable(shown: GateSet) -> list[ShownRun]:
     """The last run, and each that did not just pass as the one before did, changed a metric, or has an event."""
     points = (point for curve in shown.curves for point in curve.points)
-    changed = {point.run.record.id for point in points if point.step and point.step.way in CHANGED}
+    changed = {point.run.record.id for point in points if point.step and point.step.outcome in CHANGED}
     verdicts = [None, *(run.record.verdict for run in shown.runs)]
     return [
         run
@@ -107,12 +107,12 @@ def outlook(shown: GateSet) -> str:
     last = shown.runs[-1].record
     state = _SAYS[last.verdict] if last.verdict else "was not checked"
     lead = " ".join(filter(None, [failures(shown), f"The last run, of {last.date}, {state}."]))
-    metrics: dict[str, list[str]] = {way: [] for way in (*CHANGED, *_UNCHANGED)}
+    metrics: dict[str, list[str]] = {outcome: [] for outcome in (*CHANGED, *_UNCHANGED)}
     for curve in shown.curves:
         if (step := curve.month) and curve.gated:
-            size = f" ({delta_text(step.size, curve.unit)})" * (step.way != "same")
-            metrics[step.way].append(f"{curve.metric}{size}")
-    parts = [f"{_UNCHANGED.get(way, way)} in {', '.join(names)}" for way, names in metrics.items() if names]
+            size = f" ({delta_text(step.size, curve.unit)})" * (step.outcome != "same")
+            metrics[step.outcome].append(f"{curve.metric}{size}")
+    parts = [f"{_UNCHANGED.get(outcome, outcome)} in {', '.join(names)}" for outcome, names in metrics.items() if names]
     if not parts:
         return f"{lead} No gated metric has a value from {MONTH} days ago, so that there is nothing to compare."
     return f"{lead} Compared with {MONTH} days ago it is {'; '.join(parts)}."
