@@ -26,7 +26,7 @@ def seen_by(now: str, reports: Mapping[str, str], moved: str = "", *, queued: bo
 
 
 @each_row(
-    ("seen", "standing"),
+    ("seen", "state"),
     [
         pytest.param(seen_by(SEEN, REPORTED), "counts", id="reported, then set"),
         pytest.param(seen_by(SEEN, REPORTED | {"12:05": SEEN}), "counts", id="reported again, as the label makes it"),
@@ -60,7 +60,7 @@ def test_a_label_counts_while_what_was_reported_before_it_is_what_is_judged(seen
 
 
 @pytest.mark.parametrize(
-    ("by", "writes", "own", "standing"),
+    ("by", "writes", "own", "state"),
     [
         pytest.param("alice", True, "", "counts", id="a writer"),
         pytest.param("mallory", False, "", "outsider", id="a bot, or who may not write"),

@@ -129,7 +129,7 @@ FORCED = {"event": "head_ref_force_pushed", "actor": {"login": "mallory"}, "crea
 
 
 @pytest.mark.parametrize(
-    ("events", "standing"),
+    ("events", "state"),
     [
         pytest.param([WRITER], "counts", id="a writer"),
         pytest.param([WRITER, STRANGER], "outsider", id="set again by a stranger"),

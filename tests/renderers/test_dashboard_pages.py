@@ -16,7 +16,7 @@ from tests.renderers.windows import window
 from rankgate.metrics.names import parse_metrics
 from rankgate.model.values import Verdict
 from rankgate.readers.dates import days_after
-from rankgate.renderers.dashboards.build import Remembered, Shown, gate_set, page_names
+from rankgate.renderers.dashboards.build import CurveInputs, Remembered, gate_set, page_names
 from rankgate.renderers.dashboards.values import Dashboard, GateSet, Questions
 from rankgate.renderers.pages.dashboard import site_of
 
@@ -49,7 +49,7 @@ def dashboard(count: int, text: str = "main") -> Dashboard:
         page_names([text])[0],
         text,
         Remembered(history=history, accepted=accepted),
-        Shown(metrics=parse_metrics("recall@1,ndcg@10"), limits={"recall@1": [0.7]}, date=TODAY, limit=500),
+        CurveInputs(metrics=parse_metrics("recall@1,ndcg@10"), limits={"recall@1": [0.7]}, date=TODAY, limit=500),
     )
     found = replace(found, unscored=[text], questions=Questions(ids=ids, columns=columns, depths=depths, more=1))
     return Dashboard(date=TODAY, repository="https://git.example/acme/search", sets=(found,))
@@ -222,7 +222,9 @@ def test_runs_that_do_not_compare_question_by_question_say_why(chromium: Browser
 
 
 def test_a_set_without_runs_is_two_readable_pages() -> None:
-    empty = gate_set("a", "a.html", "store", Remembered(history=[]), Shown(metrics=[], limits={}, date=TODAY, limit=5))
+    empty = gate_set(
+        "a", "a.html", "store", Remembered(history=[]), CurveInputs(metrics=[], limits={}, date=TODAY, limit=5)
+    )
     pages = site_of(Dashboard(date=TODAY, repository=None, sets=(empty,)))
     assert all("No run has been recorded yet." in page for page in pages.values())
     assert isinstance(empty, GateSet)

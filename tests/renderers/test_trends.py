@@ -12,7 +12,7 @@ from tests.renderers.dashboards.memories import record, sha
 from rankgate.baselines.records import Record
 from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.model.values import Verdict
-from rankgate.renderers.dashboards.build import Remembered, Shown, gate_set
+from rankgate.renderers.dashboards.build import CurveInputs, Remembered, gate_set
 from rankgate.renderers.dashboards.values import Dashboard, GateSet, Known, Step, place_of
 from rankgate.renderers.pages.charts import BEFORE, WIDE, Line, Pane, chart_of, described, looks_of
 from rankgate.renderers.pages.dashboard import change, events_of, notable, outlook, site_of
@@ -25,7 +25,7 @@ def shown(
     paired: Callable[[Record, Record], Mapping[str, Known]] | None = None,
     **logs: Any,
 ) -> GateSet:
-    asked = Shown(
+    asked = CurveInputs(
         metrics=parse_metrics("recall@1,mrr,latency"),
         limits={"recall@1": [0.7], "mrr": [], "latency": []},
         date=TODAY,

@@ -24,7 +24,7 @@ from rankgate.model.values import Direction, Evidence, Reason, ReasonKind, Rulin
 from rankgate.renderers.escape import plain
 from rankgate.renderers.markdown import render_markdown
 from rankgate.renderers.view import EVERYTHING, view_of
-from rankgate.renderers.view.numbers import spark
+from rankgate.renderers.view.parts import sparkline
 
 DROPPED = changed(RECALL, reasons=[Reason(ReasonKind.REGRESSION, ruling=Ruling.VIOLATED)], violation=0.07)
 KEPT = changed(HOLDS, metric="recall@5", reasons=[])
@@ -303,7 +303,7 @@ def test_where_gates_correct_for_many_parts_these_have_their_intervals_and_no_pl
     ],
 )
 def test_a_spark(values: list[float | None], drawn: str) -> None:
-    assert spark(values) == drawn
+    assert sparkline(values) == drawn
 
 
 def with_trend(*values: float | None) -> Report:

@@ -11,7 +11,7 @@ from rankgate.cli.output import say
 from rankgate.criteria import find_criteria
 from rankgate.errors import bad_input, redacted
 from rankgate.model.wording import count_text
-from rankgate.renderers.dashboards.build import Request, collect
+from rankgate.renderers.dashboards.build import DashboardRequest, collect
 from rankgate.renderers.dashboards.site import write_site
 from rankgate.renderers.dashboards.values import INDEX
 from rankgate.renderers.pages.dashboard import site_of
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     if address is not None and not re.fullmatch(r"https?://[\w.:-]+(/[\w.~%-]+)*/?", address, re.ASCII):
         raise bad_input(f"--repository-url {address!a} is no web address, as https://github.com/acme/search")
     dashboard = collect(
-        Request(
+        DashboardRequest(
             date=date_of(arguments),
             criteria=paths,
             baseline=arguments.baseline,

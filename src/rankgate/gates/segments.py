@@ -60,17 +60,17 @@ def _by_rule(
             of_baseline = on_rows(baseline, rows) if baseline else None
             parts.append(_Part(gate, rule, name, limits, on_rows(candidate, rows), of_baseline))
     judged = [part for part in parts if part.size >= rule.min_queries]
-    corrects = gate.evidence is Evidence.PROVEN_HARM
+    corrects_for_parts = gate.evidence is Evidence.PROVEN_HARM
     provable = [part for part in judged if part.provable]
-    corrected = _corrected(gate, provable) if corrects else _corrected_drops(gate, provable)
+    corrected = _corrected(gate, provable) if corrects_for_parts else _corrected_drops(gate, provable)
     for part in parts:
         confidence = corrected.get(part.name, gate.confidence)
         alone = sure = decide(measure(part.gate, part.candidate, part.baseline, units))
-        if confidence != gate.confidence and (corrects or _fell(alone)):
+        if confidence != gate.confidence and (corrects_for_parts or _fell(alone)):
             surer = part.gate.model_copy(update={"confidence": confidence})
             sure = decide(measure(surer, part.candidate, part.baseline, units))
-        among = len(corrected) if corrects else 0
-        concluded = part.concluded(sure if corrects else alone, among=among, enough=part in judged)
+        among = len(corrected) if corrects_for_parts else 0
+        concluded = part.concluded(sure if corrects_for_parts else alone, among=among, enough=part in judged)
         surely_fell = part.name in corrected and _fell(sure)
         yield replace(concluded, evidence=replace(concluded.evidence, fell=_fell(alone), surely_fell=surely_fell))
 

@@ -294,7 +294,7 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
         return self.measured.n == self.change.n_pairs and not self.by_judge
 
     @property
-    def corrects(self) -> bool:
+    def corrects_for_parts(self) -> bool:
         """Whether it limits the change of a segment and judges that by an interval corrected for how many there are."""
         return bool(self.segment) and self.limits.evidence is Evidence.PROVEN_HARM and self.limit is not None
 

@@ -85,8 +85,9 @@ def _changes(base: BaseSide, spell: Spell) -> Iterator[Change]:
     if base.queries is not None:
         for text, weakens in _queries(base.queries, spell):
             yield Change(text=f"{_WHO} {text}.", weakens=weakens)
-    for text, weakens in traffic_texts(base.traffic) if base.traffic else ():
-        yield Change(text=f"{_WHO} {text}.", weakens=weakens)
+    if base.traffic is not None:
+        for text, weakens in traffic_texts(base.traffic):
+            yield Change(text=f"{_WHO} {text}.", weakens=weakens)
 
 
 def _gate(gate: GateChange, spell: Spell) -> Iterator[Change]:

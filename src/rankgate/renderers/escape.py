@@ -28,23 +28,23 @@ _LONGEST_SPAN_FENCE = 80  # GitHub's parser takes longer runs of backticks for t
 _ENDLESS = re.compile(r"`{200,}")  # it counts the fence of a block to 255 only
 # To GitHub the end of `recall(rel=2)@5` names a user.
 _WITH_PARAMETERS = re.compile(r"(?<![\w`-])[a-zA-Z][\w-]*\((?:[^()]|\([^()]*\))*\)(?:@\w+)?")
-_SPAN = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)")
+_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)")
 # What GitHub makes a link, a mention, HTML or a heading of: no sentence of ours has any of it outside of code.
-_LIVE = re.compile(
+_GITHUB_MARKUP = re.compile(
     r"[`*\\$]|~~|(?<!\w)_|<[a-z/!?]|\]\s*[(\[:]|://|www\.|&#?\w+;|(?<!\w)@\w|@[\w-]+\.\w|#\d|\bgh-\d|:[a-z_]+:"
     r"|^\s*([#>=+-]+|\d+[.)])(\s|$)",
     re.IGNORECASE,
 )
 _MARK = re.compile("\ue000(\\d+)\ue001")
 # The blanks within `−5.8 pp`, `−8.1 to −3.4`, `≥ 85.0%` and `96.0% → 56.0%`.
-_TOGETHER = re.compile(
+_UNBROKEN_BLANKS = re.compile(
     r"(?<=[\d±?]) (?=pp\b|ms\b|to [−+±\d?])|(?<=[\d?%] to) |(?<=[≥≤]) |(?<=[\d%]) (?=→ [\d−])|(?<=[\d%] →) (?=[\d−])"
 )
 # A name that nobody takes for words of ours: up to three words, of which none ends a clause.
 _WORD = r"[.\w/@+×-]+(:+[.\w/@+×-]+)*(?<!\.)"
 _PLAIN = re.compile(rf"{_WORD}( {_WORD}){{0,2}}…?")
-_SHORT = 120  # characters; a longer text is no name, and stands without quotation marks
-_SENTENCE = 600  # characters of ours; none is nearly as long, unless somebody wrote the report by hand
+_LONGEST_QUOTED = 120  # characters; a longer text is no name, and stands without quotation marks
+_LONGEST_SENTENCE = 600  # characters of ours; none is nearly as long, unless somebody wrote the report by hand
 
 
 class Text(msgspec.Struct, frozen=True):
@@ -81,35 +81,38 @@ class Pieces:
         """The sentence with the texts that its marks stand for."""
         parts = enumerate(_MARK.split(text))  # every second one is the number of a mark
         pieces = (self._texts[int(part)] if index % 2 else part for index, part in parts if part)
-        return tuple(piece if isinstance(piece, Text) else shorten(piece, _SENTENCE) for piece in pieces)
+        return tuple(piece if isinstance(piece, Text) else shorten(piece, _LONGEST_SENTENCE) for piece in pieces)
 
 
 def markdown(shown: Shown, limit: int | None = None) -> str:
-    """Markdown outside of tables: text of the inputs as code, metrics with parameters, and what no sentence of ours is.
+    """Markdown outside of tables: text of the inputs as code, and our sentences as they are, metrics in them as code.
 
-    Whoever writes a report by hand writes the sentences in it.
+    Whoever writes a report by hand writes the sentences in it: one with markup, which ours never have, is code as well.
     """
     if isinstance(shown, Text):
         return code(shown.raw, limit or shown.limit)
     if isinstance(shown, Markdown):
         return shown
     if isinstance(shown, str):
-        line = _WITH_PARAMETERS.sub(lambda name: code(name[0]), _visible_apart(shown))
-        return code(shown, _SENTENCE) if _LIVE.search(_SPAN.sub("", line)) else line
+        line = _WITH_PARAMETERS.sub(lambda name: code(name[0]), _one_line_with_ends(shown))
+        outside_of_code = _CODE_SPAN.sub("", line)
+        return code(shown, _LONGEST_SENTENCE) if _GITHUB_MARKUP.search(outside_of_code) else line
     return "".join(map(markdown, shown))
 
 
 def cell(shown: Shown, limit: int | None = None) -> str:
     """The same in a cell of a table, where a pipe ends it even within code; numbers keep units, ends and arrows."""
-    return _TOGETHER.sub("&nbsp;", markdown(shown, limit).replace("|", "\\|"))
+    return _UNBROKEN_BLANKS.sub("&nbsp;", markdown(shown, limit).replace("|", "\\|"))
 
 
 def plain(shown: Shown) -> str:
     """One line outside of Markdown: a name of the inputs that is not plain words stands in quotation marks."""
     if isinstance(shown, Text):
         line = safe(shown.raw, shown.limit)
-        return line if shown.limit > _SHORT or _PLAIN.fullmatch(without_marks(line)) else repr(line)
-    return without_runner_commands(_visible_apart(shown)) if isinstance(shown, str) else "".join(map(plain, shown))
+        return line if shown.limit > _LONGEST_QUOTED or _PLAIN.fullmatch(without_marks(line)) else repr(line)
+    if isinstance(shown, str):
+        return without_runner_commands(_one_line_with_ends(shown))
+    return "".join(map(plain, shown))
 
 
 def link(shown: Shown, address: str | None) -> Markdown:
@@ -123,7 +126,7 @@ def command_block(command: Text) -> str:
     return block([shorten(command.raw, command.limit)], "sh")
 
 
-def _visible_apart(text: str) -> str:
+def _one_line_with_ends(text: str) -> str:
     """`one_line`, with the blanks at its ends, which part it from what stands beside it."""
     return one_line(text.replace("\ue000", "").replace("\ue001", ""))
 
@@ -163,8 +166,8 @@ def log_line(line: str) -> str:
 
 def without_runner_commands(line: str) -> str:
     """A line of a log in which GitHub's runner finds no workflow command, neither `::` at its start nor `##[`."""
-    harmless = line.replace("##[", "## [")
-    return harmless.replace("::", ": :", 1) if harmless.lstrip().startswith("::") else harmless
+    line = line.replace("##[", "## [")
+    return line.replace("::", ": :", 1) if line.lstrip().startswith("::") else line
 
 
 def shorten(text: str, limit: int) -> str:

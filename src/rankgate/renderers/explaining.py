@@ -236,8 +236,10 @@ def _in_brackets(ranks: str) -> str:
 
 def _names(names: Sequence[str]) -> str:
     """`a, b and c`, `a, b, c and 2 more`."""
-    shown = [*names[:MAX_NAMED], *([f"{len(names) - MAX_NAMED} more"] if len(names) > MAX_NAMED else [])]
-    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
+    listed = [*names[:MAX_NAMED]]
+    if len(names) > MAX_NAMED:
+        listed.append(f"{len(names) - MAX_NAMED} more")
+    return " and ".join(filter(None, [", ".join(listed[:-1]), listed[-1]]))
 
 
 def render_misses(misses: Misses, unit: Unit | None, width: int) -> str:
@@ -304,18 +306,21 @@ def _miss(number: int, miss: Miss, misses: Misses, unit: Unit | None, width: int
 def _first_results(miss: Miss, *, compared: bool) -> list[tuple[str, Sequence[Listed] | None]]:
     """The first results of the baseline, of the run and of BM25; * marks what is right."""
     gains = {document.id: document.gain for document in miss.expected}
-    hits = [
-        (hit.id, gains.get(hit.id, gains.get(hit.doc_id or ""))) for hit in (miss.lexical.first if miss.lexical else ())
-    ]
-    lists = [("baseline", miss.first_before)] if compared else []
-    return [*lists, ("now", miss.first_now), ("BM25", [Listed(id=doc, gain=gain) for doc, gain in hits] or None)]
+    by_words: list[Listed] = []
+    if miss.lexical is not None:
+        for hit in miss.lexical.first:
+            gain = gains.get(hit.id, gains.get(hit.doc_id or ""))
+            by_words.append(Listed(id=hit.id, gain=gain))
+    lists: list[tuple[str, Sequence[Listed] | None]] = [("baseline", miss.first_before)] if compared else []
+    return [*lists, ("now", miss.first_now), ("BM25", by_words or None)]
 
 
 def _metric_values(miss: Miss, misses: Misses, unit: Unit | None) -> str:
     if unit is None or misses.metric is None or miss.now is None:
         return ""
     now = value_text(miss.now, unit)
-    return f"  {misses.metric} {now if miss.before is None else f'{value_text(miss.before, unit)} → {now}'}"
+    baseline = "" if miss.before is None else f"{value_text(miss.before, unit)} → "
+    return f"  {misses.metric} {baseline}{now}"
 
 
 def mark(item: Listed, *, graded: bool) -> str:
@@ -381,17 +386,22 @@ def padded_all(texts: Sequence[str]) -> list[str]:
 def beside(lists: Sequence[Sequence[str]], width: int, indent: int = 2) -> list[str]:
     """Lists whose first entries are headings: as many side by side as fit, the others below."""
     groups: list[list[Sequence[str]]] = []
+    taken = 0  # columns of the last group
     for entries in lists:
-        together = [*(groups[-1] if groups else []), entries]
-        if groups and indent + sum(_widest(each) + GAP for each in together) - GAP <= width:
-            groups[-1] = together
+        needed = GAP + _widest(entries)
+        if groups and taken + needed <= width:
+            groups[-1].append(entries)
+            taken += needed
         else:
             groups.append([entries])
+            taken = indent + _widest(entries)
     lines: list[str] = []
     for group in groups:
         widths = list(map(_widest, group))
-        rows = zip_longest(*group, fillvalue="")
-        lines += ["", *((" " * indent + (" " * GAP).join(map(padded, row, widths))).rstrip() for row in rows)]
+        lines.append("")
+        for row in zip_longest(*group, fillvalue=""):
+            cells = (" " * GAP).join(map(padded, row, widths))
+            lines.append(f"{' ' * indent}{cells}".rstrip())
     return lines[1:]
 
 

@@ -53,7 +53,7 @@ def render_junit(report: Report) -> str:
     for name, value in _properties(report):
         ET.SubElement(properties, "property", {"name": name, "value": one_line(value)})
     suite.extend(cases)
-    ET.SubElement(suite, "system-out").text = _harmless(render_terminal(report))
+    ET.SubElement(suite, "system-out").text = _without_attachments(render_terminal(report))
     ET.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
@@ -62,9 +62,11 @@ def _case(classname: str, name: str, outcome: Outcome, message: str, body: str, 
     """A row of the suite; message and body are plain text, which may hold text of the inputs."""
     case = ET.Element("testcase", {"classname": classname, "name": name, **location})
     if outcome != "passed":
-        ET.SubElement(case, outcome, {"message": _harmless(one_line(message))}).text = _harmless(body)
+        ET.SubElement(case, outcome, {"message": _without_attachments(one_line(message))}).text = _without_attachments(
+            body
+        )
     elif body:
-        ET.SubElement(case, "system-out").text = _harmless(body)
+        ET.SubElement(case, "system-out").text = _without_attachments(body)
     return case
 
 
@@ -72,7 +74,7 @@ def _count(cases: Sequence[ET.Element], outcome: Outcome) -> str:
     return str(sum(case.find(outcome) is not None for case in cases))
 
 
-def _harmless(text: str) -> str:
+def _without_attachments(text: str) -> str:
     return text.replace(_ATTACHMENT, "[ [ATTACHMENT")
 
 

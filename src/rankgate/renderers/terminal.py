@@ -96,7 +96,9 @@ def _name(row: Row, rows: Rows) -> str:
     """What a row is of, with the metric, which is no heading here, and the label of its gate."""
     if row.kind == "rest":
         return plain(row.name)
-    metric: Sentence = (row.metric, *((" (", Text(row.label, LONGEST_PART), ")") if row.label else ()))
+    metric: Sentence = (row.metric,)
+    if row.label:
+        metric = (row.metric, " (", Text(row.label, LONGEST_PART), ")")
     if row.part is not None:
         return plain((*metric, " · ", Text(row.part.raw, LONGEST_PART)))
     if row.kind == "whole" and rows.heading == row.metric:
@@ -120,9 +122,12 @@ def _all(view: View) -> list[Block]:
     if answers.lost:
         blocks += ["", f"{answers.moved}. The worst:", *(line for lost in answers.lost for line in _answer(lost))]
     if parts.rows:
-        rows = [(plain(each.tag), str(each.questions), *(value.text for value in each.values)) for each in parts.rows]
+        rows: list[tuple[str, ...]] = [("tag", "questions", *parts.metrics)]
+        for part in parts.rows:
+            values = (value.text for value in part.values)
+            rows.append((plain(part.tag), str(part.questions), *values))
         numbers = range(1, 2 + len(parts.metrics))
-        blocks += ["", Table(rows=[("tag", "questions", *parts.metrics), *rows], right=tuple(numbers))]
+        blocks += ["", Table(rows=rows, right=tuple(numbers))]
         blocks += [f"and {count_text(parts.more, 'more tag')}, none of which lost more"] if parts.more else []
     blocks += _paragraph([*filter(None, [view.numbers.segments]), *map(_noted, view.remarks.reasons)])
     blocks += _paragraph([changes.base, *(change.text for change in changes.listed)] if changes.listed else [])

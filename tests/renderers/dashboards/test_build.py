@@ -18,7 +18,7 @@ from rankgate.metrics.names import parse_metrics
 from rankgate.model.answers import JudgeMark
 from rankgate.model.values import Direction, Interval, Unit
 from rankgate.readers.dates import days_after
-from rankgate.renderers.dashboards.build import Remembered, Shown, gate_set
+from rankgate.renderers.dashboards.build import CurveInputs, Remembered, gate_set
 from rankgate.renderers.dashboards.values import GateSet, Known, Step, StepOutcome, place_of, places_of
 from rankgate.renderers.pages.charts import WIDE, chart_of
 from rankgate.renderers.pages.dashboard import events_of
@@ -34,7 +34,7 @@ def shown(
     stored: Mapping[str, Any] = {},
 ) -> GateSet:
     remembered = Remembered(history=history, accepted=accepted).until(TODAY)
-    asked = Shown(metrics=parse_metrics("recall@1,latency"), limits={"recall@1": [0.7]}, date=TODAY, limit=limit)
+    asked = CurveInputs(metrics=parse_metrics("recall@1,latency"), limits={"recall@1": [0.7]}, date=TODAY, limit=limit)
     asked = replace(asked, **stored)
     return gate_set("ship-criteria.yaml", "gates.html", "store", remembered, asked)
 
@@ -222,7 +222,7 @@ def test_numbers_of_two_judges_are_two_curves_of_a_judged_metric_and_nothing_els
     marks = [JudgeMark("3fa91c2e", "m"), UNSET, JudgeMark("77b0d1aa", "m"), JudgeMark("77b0d1aa", "m")]
     values = {"faithfulness": 0.9, "recall@1": 0.8}
     runs = [replace(record(f"2026-01-0{n}"), judge=mark, scores=values) for n, mark in enumerate(marks, start=1)]
-    asked = Shown(metrics=parse_metrics("faithfulness,recall@1"), limits={}, date=TODAY, limit=9)
+    asked = CurveInputs(metrics=parse_metrics("faithfulness,recall@1"), limits={}, date=TODAY, limit=9)
     found = gate_set("x.yaml", "x.html", "store", Remembered(history=runs, accepted=(runs[0],)), asked)
     assert [run.new_judge for run in found.runs] == [False, False, True, False]
     judged, ranked = found.curves

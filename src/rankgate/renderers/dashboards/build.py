@@ -48,13 +48,14 @@ from rankgate.renderers.dashboards.values import (
     Questions,
     ShownRun,
     Step,
+    StepOutcome,
     Value,
     place_of,
     places_of,
 )
 from rankgate.renderers.escape import one_line
 
-USUAL = "recall@1,5,10,ndcg@10"  # curves beside those of the gates, where no others are named
+DEFAULT_CURVES = "recall@1,5,10,ndcg@10"  # curves beside those of the gates, where no others are named
 _REMOTE = re.compile(
     r"(?:(?:https|ssh)://(?:[^@/\s]+@)?github\.com/|(?:[^@/\s]+@)?github\.com:)(?P<name>[\w-]+/[\w.-]+?)(?:\.git)?/?",
     re.ASCII,
@@ -65,7 +66,7 @@ MAX_EMBEDDED = 3_000_000  # letters of values question by question in a page
 Placed = Sequence[tuple[Record, float]]  # records with their places on the axis of time
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class DashboardRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What the caller names: criteria files, a store in place of theirs, and further metrics."""
 
     date: str
@@ -75,7 +76,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     repository: str | None = None
 
 
-def collect(request: Request) -> Dashboard:
+def collect(request: DashboardRequest) -> Dashboard:
     """Read everything; a criteria file that names no store is an error, as is whatever cannot be read."""
     compared = next((metric.name for metric in request.metrics if RunField.BASELINE in metric.needs), None)
     if compared:
@@ -96,7 +97,7 @@ def page_names(paths: Sequence[str]) -> list[str]:
     return names
 
 
-def _collected(path: str, page: str, request: Request) -> GateSet:
+def _collected(path: str, page: str, request: DashboardRequest) -> GateSet:
     criteria = load_criteria(path)
     place, memory = _memory(criteria, request)
     logs = Remembered(history=memory.read("history"), accepted=memory.read("accepted"))
@@ -104,23 +105,25 @@ def _collected(path: str, page: str, request: Request) -> GateSet:
     limits: dict[str, list[float]] = {metric.name: [] for metric in criteria.metrics()}
     for gate in criteria.gates:
         limits[gate.metric.name] += [] if gate.threshold is None else [gate.threshold]
-    usual = [] if request.metrics else parse_metrics(USUAL)
-    metrics = list({metric.name: metric for metric in (*criteria.metrics(), *request.metrics, *usual)}.values())
+    default_metrics = [] if request.metrics else parse_metrics(DEFAULT_CURVES)
+    metrics = list(
+        {metric.name: metric for metric in (*criteria.metrics(), *request.metrics, *default_metrics)}.values()
+    )
     records = remembered.runs()[-MAX_RUNS:]
     plan = replace(criteria.plan(), metrics=[metric for metric in metrics if RunField.BASELINE not in metric.needs])
-    shown = Shown(metrics=metrics, limits=limits, date=request.date, limit=MAX_RUNS)
+    inputs = CurveInputs(metrics=metrics, limits=limits, date=request.date, limit=MAX_RUNS)
     questions = None
     try:
         stored = Rankings(memory, gold_of(None, criteria), replace(plan, keep_matched=False))
         stored.read(records)
-        shown = replace(shown, estimates=stored.estimates, paired=stored.paired)
+        inputs = replace(inputs, estimates=stored.estimates, paired=stored.paired)
         unscored = stored.reasons()
         questions = stored.questions(records)
     except RankgateError as error:
         if request.metrics:
             raise
         unscored = [f"Runs could not be compared: {error}"]
-    built = gate_set(criteria.name, page, redacted(place), remembered, shown)
+    built = gate_set(criteria.name, page, redacted(place), remembered, inputs)
     named = {*limits, *(metric.name for metric in request.metrics)}
     curves = tuple(curve for curve in built.curves if curve.metric in named or curve.points[1:])
     return replace(built, curves=curves, unscored=unscored, questions=questions)
@@ -136,7 +139,7 @@ def web_address() -> str | None:
     return f"https://github.com/{match['name']}" if match and not printed.returncode else None
 
 
-def _memory(criteria: Criteria, request: Request) -> tuple[str, Memory]:
+def _memory(criteria: Criteria, request: DashboardRequest) -> tuple[str, Memory]:
     place = request.baseline or (criteria.inputs.baseline.path if criteria.inputs.baseline else None)
     if place is None:
         raise bad_input("names no baseline store; add inputs.baseline, or name one with --baseline", file=criteria.name)
@@ -271,7 +274,7 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
         return sorted([*self.history, *only_accepted.values()], key=lambda record: record.date)
 
 
-class Shown(msgspec.Struct, frozen=True, kw_only=True):
+class CurveInputs(msgspec.Struct, frozen=True, kw_only=True):
     """What a page is asked to show: metrics in their order, those that are gated with their thresholds."""
 
     metrics: Sequence[Metric]
@@ -287,30 +290,30 @@ def gate_set(
     page: str,
     place: str,
     remembered: Remembered,
-    shown: Shown,
+    inputs: CurveInputs,
 ) -> GateSet:
     """The values of one page: its criteria's name, the file that it is written to, and its store without secrets.
 
     `remembered` is what the store holds up to today.
     """
     records = remembered.runs()
-    listed = records[max(0, len(records) - shown.limit) :]
+    listed = records[max(0, len(records) - inputs.limit) :]
     placed = list(zip(listed, places_of([record.date for record in listed]), strict=True))
-    runs = _runs(placed, remembered, shown)
-    acceptances = _acceptances(remembered.accepted, {run.record.id: run for run in runs}, shown)
+    runs = _runs(placed, remembered, inputs)
+    acceptances = _acceptances(remembered.accepted, {run.record.id: run for run in runs}, inputs)
     return GateSet(
         name=name,
         page=page,
         place=place,
-        today=place_of(shown.date) + 1,
+        today=place_of(inputs.date) + 1,
         runs=runs,
         older=records[: len(records) - len(listed)],
-        curves=tuple(_curve(metric, runs, acceptances, shown) for metric in shown.metrics),
+        curves=tuple(_curve(metric, runs, acceptances, inputs) for metric in inputs.metrics),
         acceptances=acceptances,
     )
 
 
-def _runs(placed: Placed, remembered: Remembered, shown: Shown) -> tuple[ShownRun, ...]:
+def _runs(placed: Placed, remembered: Remembered, inputs: CurveInputs) -> tuple[ShownRun, ...]:
     accepted = {record.id for record in remembered.accepted}
     golds = [record.gold.fingerprint if record.gold else None for record, _ in placed]
     judges: list[JudgeMark | None] = []
@@ -325,7 +328,7 @@ def _runs(placed: Placed, remembered: Remembered, shown: Shown) -> tuple[ShownRu
             new_gold=None not in (gold, before) and gold != before,
             judges=judges_so_far,
             new_judge=new_judge,
-            values=_values(record, shown),
+            values=_values(record, inputs),
         )
         for (record, at), gold, before, judges_so_far, new_judge in zip(
             placed, golds, [None, *golds], accumulate(changed), changed, strict=False
@@ -333,14 +336,16 @@ def _runs(placed: Placed, remembered: Remembered, shown: Shown) -> tuple[ShownRu
     )
 
 
-def _values(record: Record, shown: Shown) -> dict[str, Value]:
-    stored = shown.estimates.get(record.id, {})
+def _values(record: Record, inputs: CurveInputs) -> dict[str, Value]:
+    stored = inputs.estimates.get(record.id, {})
     values = {name: Value(value=known.value, rescored=True) for name, known in stored.items()}
     values |= {name: Value(value=value) for name, value in record.scores.items()}
-    return {metric.name: values[metric.name] for metric in shown.metrics if metric.name in values}
+    return {metric.name: values[metric.name] for metric in inputs.metrics if metric.name in values}
 
 
-def _acceptances(accepted: Sequence[Record], runs: Mapping[str, ShownRun], shown: Shown) -> tuple[Acceptance, ...]:
+def _acceptances(
+    accepted: Sequence[Record], runs: Mapping[str, ShownRun], inputs: CurveInputs
+) -> tuple[Acceptance, ...]:
     """Those since the first run that is shown, and the one that was accepted when it came."""
     first = min((run.record.date for run in runs.values()), default="")
     before = [record for record in accepted if record.date < first][-1:]
@@ -348,7 +353,7 @@ def _acceptances(accepted: Sequence[Record], runs: Mapping[str, ShownRun], shown
     # What the log has later lies no earlier: who goes back to a run of the same day does so after it.
     places = accumulate((_accepted_at(record, runs.get(record.id)) for record in listed), max)
     return tuple(
-        Acceptance(record=record, at=at, shown=record.id in runs, values=_values(record, shown))
+        Acceptance(record=record, at=at, shown=record.id in runs, values=_values(record, inputs))
         for record, at in zip(listed, places, strict=True)
     )
 
@@ -358,15 +363,19 @@ def _accepted_at(record: Record, run: ShownRun | None) -> float:
     return run.at if run is not None and run.record.date == record.date else place_of(record.date) + NOON
 
 
-def _curve(metric: Metric, runs: Sequence[ShownRun], acceptances: Sequence[Acceptance], shown: Shown) -> Curve:
-    def step(since: Record, before: float | None, run: ShownRun | None) -> Step | None:
-        now = run.values[metric.name].value if run else None
-        if run is None or now is None or before is None:
-            return None
-        known = shown.paired(since, run.record).get(metric.name) if shown.paired else None
-        size = known.value if known else now - before
-        return Step(before=before, size=size, direction=metric.direction, unit=metric.unit, paired=known)
+def _step(
+    metric: Metric, since: Record, before: float | None, run: ShownRun | None, inputs: CurveInputs
+) -> Step | None:
+    """From a record, which had this value before, to a run; None where either has no value."""
+    now = run.values[metric.name].value if run else None
+    if run is None or now is None or before is None:
+        return None
+    paired = inputs.paired(since, run.record).get(metric.name) if inputs.paired else None
+    size = paired.value if paired else now - before
+    return Step(before=before, size=size, direction=metric.direction, unit=metric.unit, paired=paired)
 
+
+def _curve(metric: Metric, runs: Sequence[ShownRun], acceptances: Sequence[Acceptance], inputs: CurveInputs) -> Curve:
     judged = RunField.VERDICTS in metric.needs
     points: list[Point] = []
     for run in runs:
@@ -374,11 +383,11 @@ def _curve(metric: Metric, runs: Sequence[ShownRun], acceptances: Sequence[Accep
         if value is not None and value.value is not None:
             span = run.judges if judged else 0
             old = points[-1] if points and points[-1].span == span else None
-            came = step(old.run.record, old.value, run) if old else None
-            today = shown.estimates.get(run.record.id, {}).get(metric.name)
-            points.append(Point(run=run, value=value.value, rescored=value.rescored, step=came, today=today, span=span))
+            step = _step(metric, old.run.record, old.value, run, inputs) if old else None
+            today = inputs.estimates.get(run.record.id, {}).get(metric.name)
+            points.append(Point(run=run, value=value.value, rescored=value.rescored, step=step, today=today, span=span))
     last = points[-1].run if points else None
-    day = days_after(shown.date, -MONTH)
+    day = days_after(inputs.date, -MONTH)
     month = [point for point in points if point.run.record.date <= day and point.span == points[-1].span]
     values = [(each.at, each.values[metric.name].value) for each in acceptances if metric.name in each.values]
     # What is accepted now is the last acceptance, whether or not it has a value.
@@ -386,19 +395,23 @@ def _curve(metric: Metric, runs: Sequence[ShownRun], acceptances: Sequence[Accep
     newest = next((run.record.judge for run in reversed(runs) if run.record.judge), None)
     if judged and newest and acceptances and acceptances[-1].record.judge not in (newest, UNSET):
         accepted = None  # what another judge gave
-    sizes = sorted((abs(point.step.size), at) for at, point in enumerate(points) if point.step)
-    largest = {came.outcome: points[at] for _, at in sizes if (came := points[at].step)}
+    largest: dict[StepOutcome, Point] = {}  # the last of several
+    sizes: dict[StepOutcome, float] = {}
+    for point in points:
+        if point.step and abs(point.step.size) >= sizes.get(point.step.outcome, 0.0):
+            sizes[point.step.outcome] = abs(point.step.size)
+            largest[point.step.outcome] = point
     return Curve(
         metric=metric.name,
         meaning=metric.meaning,
         unit=metric.unit,
         direction=metric.direction,
-        gated=metric.name in shown.limits,
-        limits=tuple(sorted(set(shown.limits.get(metric.name, ())))),
+        gated=metric.name in inputs.limits,
+        limits=tuple(sorted(set(inputs.limits.get(metric.name, ())))),
         points=tuple(points),
         steps=tuple((at, value) for at, value in values if value is not None),
-        month=step(month[-1].run.record, month[-1].value, last) if month else None,
-        accepted=step(acceptances[-1].record, accepted.value, last) if accepted else None,
+        month=_step(metric, month[-1].run.record, month[-1].value, last, inputs) if month else None,
+        accepted=_step(metric, acceptances[-1].record, accepted.value, last, inputs) if accepted else None,
         worse=largest.get("worse"),
         better=largest.get("better"),
         missing=len(runs) - len(points),

@@ -43,7 +43,9 @@ def page(
     """
     style = "".join((FOLDER / name).read_text(encoding="utf-8") for name in ("style.css", *styles))
     sources = [(FOLDER / script).read_text(encoding="utf-8") for script in scripts]
-    allowed = [f"style-src {_digest(style)}", *([f"script-src {' '.join(map(_digest, sources))}"] if sources else [])]
+    allowed = [f"style-src {_digest(style)}"]
+    if sources:
+        allowed.append(f"script-src {' '.join(map(_digest, sources))}")
     policy = "; ".join(["default-src 'none'", *allowed, "base-uri 'none'", "form-action 'none'"])
     return (
         templates()

@@ -23,6 +23,7 @@ from rankgate.renderers.phrases import value_or_dash
 NOW, BEFORE = "var(--now)", "var(--before)"  # the run and the baseline
 FAINT, SAME, WORSE = "var(--faint)", "var(--same)", "var(--worse)"
 _HUGE = 1e15  # what is more lies at the end of its axis
+_MOST_DECIMALS = 12
 DASHES = {NOW: "", BEFORE: "5 3"}
 
 Ticks = Sequence[tuple[float, str]]  # values, and what stands there
@@ -123,12 +124,18 @@ class Chart(msgspec.Struct, frozen=True, kw_only=True):
 
 def around(values: Sequence[float], unit: Unit) -> tuple[float, float]:
     """The ends of an axis that has all values and some room beyond them; no share lies beyond none and all."""
-    low, high = (min(max(value, -_HUGE), _HUGE) for value in (min(values), max(values)))
-    one = high - low <= max(abs(low), abs(high), 0.001) / 1e9
-    room = (abs(low) / 10 or 1.0) if one else (high - low) / 12
+    low = _drawable(min(values))
+    high = _drawable(max(values))
+    margin = (high - low) / 12
+    if high - low <= max(abs(low), abs(high), 0.001) / 1e9:  # all values are one
+        margin = abs(low) / 10 or 1.0
     if unit is Unit.SHARE:
-        return max(low - room, min(low, 0.0)), min(high + room, max(high, 1.0))
-    return low - room, high + room
+        return max(low - margin, min(low, 0.0)), min(high + margin, max(high, 1.0))
+    return low - margin, high + margin
+
+
+def _drawable(value: float) -> float:
+    return min(max(value, -_HUGE), _HUGE)
 
 
 def ticks_of(low: float, high: float, unit: Unit, count: int) -> Ticks:
@@ -143,8 +150,11 @@ def ticks_of(low: float, high: float, unit: Unit, count: int) -> Ticks:
         count += 1
     sizes = [100 * value for value in values] if unit is Unit.SHARE else values
     least = (sizes[1] - sizes[0]) / 1000  # of a decimal that counts
-    decimals = next((d for d in range(12) if all(abs(size - round(size, d)) < least for size in sizes)), 12)
-    texts = [f"{size:,.{decimals}f}".replace("-", "−") + "%" * (unit is Unit.SHARE) for size in sizes]
+    decimals = 0
+    while decimals < _MOST_DECIMALS and any(abs(size - round(size, decimals)) >= least for size in sizes):
+        decimals += 1
+    suffix = "%" if unit is Unit.SHARE else ""
+    texts = [f"{size:,.{decimals}f}".replace("-", "−") + suffix for size in sizes]
     return list(zip(values, texts, strict=True))
 
 
@@ -167,13 +177,16 @@ def trend_of(report: Report) -> tuple[list[Chart], int] | None:
 
 
 def _recent(report: Report, name: str, index: int) -> Chart:
-    metric, trend = report.measured.metrics[name], report.measured.trend
-    points = [
-        (at, value, _ACCEPTED if point.accepted else _RECORDED)
-        for at, point in enumerate(trend)
-        if (value := point.scores.get(name)) is not None
-    ]
-    first, last, now = (value_or_dash(value, metric.unit) for value in (points[0][1], points[-1][1], metric.value))
+    metric = report.measured.metrics[name]
+    trend = report.measured.trend
+    points: list[tuple[int, float, tuple[str, str, float]]] = []
+    for at, point in enumerate(trend):
+        value = point.scores.get(name)
+        if value is not None:
+            points.append((at, value, _ACCEPTED if point.accepted else _RECORDED))
+    first = value_or_dash(points[0][1], metric.unit)
+    last = value_or_dash(points[-1][1], metric.unit)
+    now = value_or_dash(metric.value, metric.unit)
     floors = {gate.limits.threshold for gate in report.gates if gate.metric == name and not gate.segment}
     limits = sorted(floor for floor in floors if floor is not None)
     sentences = [f"{count_text(len(points), 'recorded run')}, from {first} to {last}; this run {now}."]
@@ -228,13 +241,17 @@ def chart_of(curve: Curve, shown: GateSet, id_: str, width: int) -> Chart:
 
 def _point_label(point: Point, curve: Curve) -> str:
     """`2026-01-31, run 0123456789ab, commit abcdef1: 80.0%, 95%: 71.2 to 88.8%`; by today's gold set."""
-    record, today, now = point.run.record, point.today, value_text(point.value, curve.unit)
-    parts = [
-        f"{record.date}, run {record.id}" + (f", commit {record.commit[:7]}" if record.commit else "") + f": {now}"
-    ]
-    if today:
-        value, bounds = value_text(today.value, curve.unit), interval_text(today.ci, curve.unit)
-        parts += [f"by today's gold set {value}"] * (value != now) + [f"95%: {bounds}"] * bool(bounds)
+    record = point.run.record
+    recorded = value_text(point.value, curve.unit)
+    commit = f", commit {record.commit[:7]}" if record.commit else ""
+    parts = [f"{record.date}, run {record.id}{commit}: {recorded}"]
+    if point.today:
+        value = value_text(point.today.value, curve.unit)
+        bounds = interval_text(point.today.ci, curve.unit)
+        if value != recorded:
+            parts.append(f"by today's gold set {value}")
+        if bounds:
+            parts.append(f"95%: {bounds}")
     return one_line(", ".join(parts))
 
 

@@ -110,7 +110,7 @@ def outlook(shown: GateSet) -> str:
     metrics: dict[str, list[str]] = {outcome: [] for outcome in (*CHANGED, *_UNCHANGED)}
     for curve in shown.curves:
         if (step := curve.month) and curve.gated:
-            size = f" ({delta_text(step.size, curve.unit)})" * (step.outcome != "same")
+            size = "" if step.outcome == "same" else f" ({delta_text(step.size, curve.unit)})"
             metrics[step.outcome].append(f"{curve.metric}{size}")
     parts = [f"{_UNCHANGED.get(outcome, outcome)} in {', '.join(names)}" for outcome, names in metrics.items() if names]
     if not parts:
@@ -151,8 +151,5 @@ def _missed(curve: Curve, run: ShownRun) -> str:
 
 def events_of(run: ShownRun) -> list[str]:
     """What happened with a run, beside its verdict."""
-    return [
-        *(["accepted"] if run.accepted else []),
-        *(["new gold set"] if run.new_gold else []),
-        *(["new judge"] if run.new_judge else []),
-    ]
+    events = {"accepted": run.accepted, "new gold set": run.new_gold, "new judge": run.new_judge}
+    return [event for event, happened in events.items() if happened]

@@ -32,7 +32,7 @@ BLOCK = 100  # questions
 COMPRESSION = 5  # of 9
 _COLUMNS = ("id", "question", "tagged", "cause", "way", "change", "value", "said")
 
-USUAL = "recall@5"  # whose distribution is shown where no recall leads
+DEFAULT_SPREAD = "recall@5"  # whose distribution is shown where no recall leads
 
 Pair = tuple[float | None, float | None]  # a value before and now
 
@@ -73,88 +73,113 @@ class PageQuestions(msgspec.Struct, frozen=True, kw_only=True):
 
 def page_questions(details: ReportDetails, report: Report) -> PageQuestions:
     """The worst question first; report.js explains the columns of the head."""
-    measure = next((each for each in details.measures if each.name == details.leading), None)
-    spread_metric = metric_of(details)
     words = [(each.value, CAUSE_WORDS[each][0], cause_clause(each, None, compared=True)) for each in CAUSE_WORDS]
-    cause_numbers = {cause: number for number, cause in enumerate(CAUSE_WORDS)}
-    tags, pairs = (defaultdict[Any, int](count().__next__) for _ in range(2))
-    columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
-    both = notable = False
-    short: dict[int, int] = {}
-    texts: list[str] = []
-    spread: list[Pair] = []
-    written = _Blocks(details)
-    block: list[Question] = []
-    blocks: list[str] = []
-    for index, row in enumerate(details.order):
-        question = details.questions[row]
-        block.append(question)
-        if len(block) == BLOCK or index == len(details.order) - 1:
-            blocks.append(written.block(block))
-            block = []
-        before, now = question.values.get(measure.name, (None, None)) if measure else (None, None)
-        compared = question.before is not None
-        moved = details.moved(question)
-        both |= compared
-        notable |= question.cause not in (Cause.FINE, Cause.NOTHING_RELEVANT) or moved != (0, 0)
-        if (k := details.first(question)) != details.k:
-            short[index] = k
-        if spread_metric in question.values:
-            spread.append(question.values[spread_metric])
-        texts.append(question.question or "")
-        columns["id"].append(listed_name(question.query_id))
-        columns["question"].append(one_line(question.question or "", MAX_QUESTION))
-        columns["tagged"].append([tags[listed_name(tag)] for tag in dict.fromkeys(question.tags)])
-        columns["cause"].append(cause_numbers[question.cause])
-        way = (moved > (0, 0)) - (moved < (0, 0))
-        columns["way"].append(way if compared and question.expected else None)
-        columns["change"].append(None if before is None or now is None else float(f"{moved[0]:.6g}"))
-        columns["value"].append(None if now is None else float(f"{now:.6g}"))
-        columns["said"].append(pairs[before, now] if measure else None)
-    unit = measure.unit if measure else Unit.SCORE
-    values, numbers = _as_texts(pairs, unit, both=both)
-    if measure:
-        columns["said"] = [numbers[pair] for pair in columns["said"]]
-    ways, number_of = columns["way"], {name: index for index, name in enumerate(columns["id"])}
-    answers = answers_of(report, len(details.order))
-    known = {listed_name(each.id.raw): [each.clause, *map(plain, each.claims)] for each in answers}
-    groups = groups_of(texts, columns["tagged"], [*tags], [words[each][1] for each in columns["cause"]], ways)
+    questions = [details.questions[row] for row in details.order]
+    texts = [question.question or "" for question in questions]
+    head = _Head(details)
+    for question in questions:
+        head.add(question)
+    columns, value_texts = head.finished()
+    tags = [*head.tags]
+    writer = _Blocks(details)
+    blocks = [writer.block(questions[start : start + BLOCK]) for start in range(0, len(questions), BLOCK)]
+    ways = columns["way"]
+    causes = [words[number][1] for number in columns["cause"]]
+    groups = groups_of(texts, columns["tagged"], tags, causes, ways)
     by_kind = {kind: [*each] for kind, each in groupby(groups, key=lambda group: group.kind)}
     kept = [group for each in by_kind.values() for group in each[:MAX_GROUPS]]
-    head = {
-        **columns,
-        "tags": [*tags],
-        "values": values,
-        "k": details.k,
-        "ks": short,
-        "depth": details.depth,
-        "lower": details.lower,
-        "both": both,
-        "causes": words,
-        "claims": {number_of[name]: claims for name, claims in known.items() if name in number_of},
-        "words": {group.name: group.rows for group in kept if group.kind == "word"},
-        "explain": _explain(report),
-        "passages": written.with_passages,
-        "block": BLOCK,
-    }
     return PageQuestions(
-        head=head,
+        head={
+            **columns,
+            "tags": tags,
+            "values": value_texts,
+            "k": details.k,
+            "ks": head.own_cutoffs,
+            "depth": details.depth,
+            "lower": details.lower,
+            "both": head.compares,
+            "causes": words,
+            "claims": _claims(report, columns["id"]),
+            "words": {group.name: group.rows for group in kept if group.kind == "word"},
+            "explain": _explain(report),
+            "passages": writer.with_passages,
+            "block": BLOCK,
+        },
         blocks=blocks,
         groups=kept,
         more_groups={kind: len(each) - MAX_GROUPS for kind, each in by_kind.items()},
         lost=ways.count(-1),
         compared=len(ways) - ways.count(None),
         causes=[words[number] for number in sorted({*columns["cause"]})],
-        with_passages=written.with_passages,
-        notable=notable,
-        spread=spread,
+        with_passages=writer.with_passages,
+        notable=head.notable,
+        spread=head.spread,
     )
+
+
+class _Head:
+    """The columns of the head, a value a question in each, as questions are added; and what holds of all of them."""
+
+    def __init__(self, details: ReportDetails) -> None:
+        self._details = details
+        self._measure = next((each for each in details.measures if each.name == details.leading), None)
+        self._spread_metric = metric_of(details)
+        self._cause_numbers = {cause: number for number, cause in enumerate(CAUSE_WORDS)}
+        self._pairs = defaultdict[Pair, int](count().__next__)
+        self._columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+        self.tags = defaultdict[str, int](count().__next__)  # numbers of tags
+        self.own_cutoffs: dict[int, int] = {}  # of the questions whose k is not that of the details
+        self.compares = False  # whether a question is in the baseline
+        self.notable = False  # whether a question misses something or moved
+        self.spread: list[Pair] = []
+
+    def add(self, question: Question) -> None:
+        """The next question."""
+        columns = self._columns
+        measure = self._measure
+        before, now = question.values.get(measure.name, (None, None)) if measure else (None, None)
+        compared = question.before is not None
+        moved = self._details.moved(question)
+        self.compares |= compared
+        self.notable |= question.cause not in (Cause.FINE, Cause.NOTHING_RELEVANT) or moved != (0, 0)
+        k = self._details.first(question)
+        if k != self._details.k:
+            self.own_cutoffs[len(columns["id"])] = k
+        if self._spread_metric in question.values:
+            self.spread.append(question.values[self._spread_metric])
+        columns["id"].append(listed_name(question.query_id))
+        columns["question"].append(one_line(question.question or "", MAX_QUESTION))
+        columns["tagged"].append([self.tags[listed_name(tag)] for tag in dict.fromkeys(question.tags)])
+        columns["cause"].append(self._cause_numbers[question.cause])
+        way = (moved > (0, 0)) - (moved < (0, 0))
+        columns["way"].append(way if compared and question.expected else None)
+        columns["change"].append(None if before is None or now is None else float(f"{moved[0]:.6g}"))
+        columns["value"].append(None if now is None else float(f"{now:.6g}"))
+        columns["said"].append(self._pairs[before, now] if measure else None)
+
+    def finished(self) -> tuple[dict[str, list[Any]], list[str]]:
+        """The columns, and the texts of values, which a column names by their numbers."""
+        if self._measure is None:
+            return self._columns, []
+        texts, numbers = _as_texts(self._pairs, self._measure.unit, both=self.compares)
+        return {**self._columns, "said": [numbers[pair] for pair in self._columns["said"]]}, texts
+
+
+def _claims(report: Report, names: Sequence[str]) -> dict[int, list[str]]:
+    """What became of the claims of answers that got worse, by the number of the question."""
+    numbers = {name: number for number, name in enumerate(names)}
+    claims: dict[int, list[str]] = {}
+    for answer in answers_of(report, len(names)):
+        number = numbers.get(listed_name(answer.id.raw))
+        if number is not None:
+            claims[number] = [answer.clause, *map(plain, answer.claims)]
+    return claims
 
 
 def metric_of(details: ReportDetails) -> str:
     """The metric whose distribution is shown: the leading one where that is a recall, else the usual one."""
     leading = details.leading or ""
-    return leading if leading.startswith("recall@") else USUAL
+    return leading if leading.startswith("recall@") else DEFAULT_SPREAD
 
 
 def _as_texts(pairs: Iterable[Pair], unit: Unit, *, both: bool) -> tuple[list[str], list[int]]:
@@ -222,15 +247,20 @@ def _explain(report: Report) -> str:
     words = report.conclusion.next
     if words[1:2] == ["explain"]:
         return command_line(words[2:-2] if words[-2] == "--" else words[3:])
-    source, call = report.provenance, report.call
-    given = call.options if call else {}
+    source = report.provenance
+    given = report.call.options if report.call else {}
     run = source.run.path if source.run else None
     named = {"criteria": source.criteria, "run": run, "gold": given.get("gold"), "baseline": given.get("baseline")}
-    return command_line([word for name, value in named.items() if value for word in (f"--{name}", value)])
+    options: list[str] = []
+    for name, value in named.items():
+        if value:
+            options += [f"--{name}", value]
+    return command_line(options)
 
 
 def _passage(text: str) -> str:
-    return shorten("\n".join(map(unhidden, text[: MAX_PASSAGE + 1].expandtabs(4).splitlines())), MAX_PASSAGE)
+    lines = text[: MAX_PASSAGE + 1].expandtabs(4).splitlines()
+    return shorten("\n".join(map(unhidden, lines)), MAX_PASSAGE)
 
 
 def _names(ids: list[str]) -> list[str]:
@@ -272,17 +302,20 @@ def groups_of(
     Of a tag's or a word's questions a larger part got worse than of all; `LEAST_SHARED` or more of them have the word.
     """
     compared = [row for row, way in enumerate(ways) if way is not None]
-    lost, total = {row for row in compared if ways[row] == -1}, len(compared)
+    lost = {row for row in compared if ways[row] == -1}
+    total = len(compared)
     if not lost:
         return []
     lost_words = Counter(word for row in lost for word in words_of(texts[row][:LONGEST]))
-    members = defaultdict[tuple[str, str], list[int]](list)
+    members = defaultdict[tuple[str, str], list[int]](list)  # rows by kind and name
     for row in compared:
-        words = [word for word in words_of(texts[row][:LONGEST]) if lost_words[word] >= LEAST_SHARED]
-        named = [tags[number] for number in tagged[row]]
-        for kind, names in (("tag", named), ("cause", [causes[row]] * (row in lost)), ("word", words)):
-            for name in {*names}:
-                members[kind, name].append(row)
+        for tag in {tags[number] for number in tagged[row]}:
+            members["tag", tag].append(row)
+        if row in lost:
+            members["cause", causes[row]].append(row)
+        for word in words_of(texts[row][:LONGEST]):
+            if lost_words[word] >= LEAST_SHARED:
+                members["word", word].append(row)
     hits = {each: len(lost.intersection(rows)) for each, rows in members.items()}
     counted = [each for each, count in hits.items() if count]
     tails = {each: hypergeometric_tail(hits[each], len(lost), len(members[each]), total) for each in counted}

@@ -90,11 +90,13 @@ def curves_of(details: ReportDetails) -> Curves | None:
             tags.setdefault(sweep.tag, []).append(sweep)
     if not tags:
         return None
-    compared, whole = any(sweep.baseline for each in tags.values() for sweep in each), tags.pop(None, [])
-    kept, others = list(tags.values())[:MAX_SEGMENTS], list(tags)[MAX_SEGMENTS:]  # in the order of the panel
-    floor = _floor([sweep for each in kept for sweep in each])
+    compared = any(sweep.baseline for sweeps in tags.values() for sweep in sweeps)
+    overall = tags.pop(None, [])
+    kept = list(tags.values())[:MAX_SEGMENTS]  # in the order of the panel
+    others = list(tags)[MAX_SEGMENTS:]
+    floor = _floor([sweep for sweeps in kept for sweep in sweeps])
     return Curves(
-        whole=tuple(_chart([sweep], f"curve-{sweep.measure}", 352, 258, _floor(whole)) for sweep in whole),
+        whole=tuple(_chart([sweep], f"curve-{sweep.measure}", 352, 258, _floor(overall)) for sweep in overall),
         segments=tuple(_chart(each, f"curve-{index}", 164, 144, floor) for index, each in enumerate(kept)),
         left_out=tuple(one_line(tag, 60) for tag in others),
         compared=compared,
@@ -140,16 +142,21 @@ def _ends(sweep: Sweep) -> str:
 
 def pane(sweep: Sweep, left: float, width: int, height: int, floor: float) -> charts.Pane:
     """One measure: the lines and their knees; those of all questions are larger, and say more."""
-    whole, k = sweep.tag is None, sweep.cutoffs
-    ticks = charts.ticks_of(floor, 1.0, _UNITS[sweep.measure], 7 if whole else 3)
-    y = charts.Axis(floor, 1.0, height - (44 if whole else 24), 24, ticks, NAMES[sweep.measure])
-    between = [each for each in ((2, 5, 10, 20, 50) if whole else (5, 20)) if 1.5 * k[0] < each < k[-1] / 1.5]
+    k = sweep.cutoffs
+    large = sweep.tag is None
+    marked_cutoffs = (2, 5, 10, 20, 50) if large else (5, 20)
+    label = "first k results" if large else ""
+    knee_label = f"knee {sweep.knee}" if large else ""
+    below = 44 if large else 24  # pixels
+    size = 5.5 if large else 3.5
+    ticks = charts.ticks_of(floor, 1.0, _UNITS[sweep.measure], 7 if large else 3)
+    y = charts.Axis(floor, 1.0, height - below, 24, ticks, NAMES[sweep.measure])
+    between = [each for each in marked_cutoffs if 1.5 * k[0] < each < k[-1] / 1.5]
     numbers = [(each, f"{each}") for each in (k[0], *between, k[-1])]
-    x = charts.Axis(k[0], k[-1], left + y.margin, left + width - 16, numbers, "first k results" * whole, log=True)
-    runs = [(charts.NOW, "circle", sweep.candidate, sweep.knee, f"knee {sweep.knee}" * whole)]
+    x = charts.Axis(k[0], k[-1], left + y.margin, left + width - 16, numbers, label, log=True)
+    runs = [(charts.NOW, "circle", sweep.candidate, sweep.knee, knee_label)]
     if sweep.baseline:  # dashes lie on the line where both are one
         runs.append((charts.BEFORE, "diamond", sweep.baseline, sweep.baseline_knee, ""))
-    size = 5.5 if whole else 3.5
     lines: list[charts.Line] = []
     marks: list[charts.Mark] = []
     for color, shape, values, knee, text in runs:
@@ -164,8 +171,12 @@ def spread_of(metric: str, values: Sequence[tuple[float | None, float | None]]) 
     now = [value for _, value in values if value is not None]
     if not now:
         return None
-    sentences = (_sentence("Now", now), *([_sentence("In the baseline", before)] if before else []))
-    pane = _bars([(charts.BEFORE, before), (charts.NOW, now)] if before else [(charts.NOW, now)])
+    sentences = [_sentence("Now", now)]
+    runs = [(charts.NOW, now)]
+    if before:
+        sentences.append(_sentence("In the baseline", before))
+        runs.insert(0, (charts.BEFORE, before))
+    pane = _bars(runs)
     return charts.Chart(
         id="spread",
         title=f"Distribution of {metric} over the questions",
@@ -174,7 +185,7 @@ def spread_of(metric: str, values: Sequence[tuple[float | None, float | None]]) 
         height=_SPREAD_HEIGHT,
         panes=[pane],
         name=metric,
-        sentences=sentences,
+        sentences=tuple(sentences),
     )
 
 
@@ -200,7 +211,8 @@ def _bars(runs: Sequence[tuple[str, Sequence[float]]]) -> charts.Pane:
     means: list[charts.Line] = []
     for index, (color, values) in enumerate(runs):
         for at, count in sorted(bins[color].items()):
-            left, share = (at - 0.94) / _BINS + index * width, count / len(values)
+            left = (at - 0.94) / _BINS + index * width
+            share = count / len(values)
             corners = [(left, 0.0), (left, share), (left + width, share), (left + width, 0.0)]
             bars.append(charts.Line(corners, color, filled=True))
         mean = math.fsum(values) / len(values)

@@ -20,7 +20,7 @@ from rankgate.model.wording import VERDICT_WORDS, count_text
 from rankgate.renderers import phrases
 from rankgate.renderers.escape import Pieces, Sentence, Text, command_line
 from rankgate.renderers.phrases import Note
-from rankgate.renderers.view.numbers import History, Parts, Rows, all_rows, history_of, parts_of, unproven_rows
+from rankgate.renderers.view.numbers import History, Parts, Rows, all_rows, unproven_rows
 from rankgate.renderers.view.origins import Origins, accepted_anyway, origins_of
 
 if TYPE_CHECKING:
@@ -234,8 +234,11 @@ def _findings(report: Report) -> tuple[Sentence, ...]:
     findings: list[Sentence] = []
     for each in report.explanation.diagnosis:
         tag = str(each.evidence.get("tag", ""))
-        before, _, after = each.finding.partition("{tag}")
-        findings.append(tuple(filter(None, (before, Text(tag, 40) if tag else "", f"{after}."))))
+        text_before, _, text_after = each.finding.partition("{tag}")
+        pieces: list[str | Text] = [text_before] if text_before else []
+        if tag:
+            pieces.append(Text(tag, 40))
+        findings.append((*pieces, f"{text_after}."))
     return tuple(findings)
 
 
@@ -302,7 +305,13 @@ def _next(report: Report) -> Next:
 
 def _numbers(report: Report, limits: Limits, *, judged: bool) -> Numbers:
     first = _first_rows(report, limits.first)
-    history = history_of(report)
+    parts = Parts()
+    history = None
+    if report.measured.segments or report.measured.trend:
+        from rankgate.renderers.view.parts import history_of, parts_of  # noqa: PLC0415 -- paid only where there are any
+
+        parts = parts_of(report, limits.parts, limits.metrics)
+        history = history_of(report)
     if not judged:
         return Numbers(first=first, history=history)
     return Numbers(
@@ -310,7 +319,7 @@ def _numbers(report: Report, limits: Limits, *, judged: bool) -> Numbers:
         all=all_rows(report, limits.numbers),
         values=() if first.rows else _values(report),
         segments=_segments(report),
-        parts=parts_of(report, limits.parts, limits.metrics),
+        parts=parts,
         history=history,
     )
 
@@ -321,10 +330,11 @@ def _remarks(report: Report, most: int, *, judged: bool) -> Remarks:
     unlisted = len(warnings) - most
     notes: list[Sentence] = [(note,) for note in report.remarks.notes]
     on_first_screen = COMMENT.open if report.origin.untrusted_run or report.base else 0
+    reasons = _reasons(report) if judged else ()
     return Remarks(
         warnings=warnings[:most],
         more_warnings=count_text(unlisted, "more warning") if unlisted > 0 else "",
-        reasons=(*warnings[most:], *(_reasons(report) if judged else ())),
+        reasons=(*warnings[most:], *reasons),
         notes=tuple(filter(None, (accepted_anyway(report), *notes[:on_first_screen]))),
         fine_print=(*_fine_print(report), *notes[on_first_screen:MAX_NOTES]) if report.gates else (),
     )

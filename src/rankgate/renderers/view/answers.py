@@ -153,16 +153,17 @@ def _failed(report: Report) -> Iterator[str]:
 def _checked(gates: Sequence[GateResult]) -> str:
     """`, checked by 2 people: of a difference it sees 71% in faithfulness (95%: 60 to 82%, 212 answers)`."""
     judges = {gate.metric: gate.judge for gate in gates if gate.judge}
-    known = [(name, each.j, each.labels) for name, each in judges.items()]
-    checked = [(name, j, labels) for name, j, labels in known if j and labels]
-    if not checked:
+    seen: list[str] = []
+    people = 0
+    for name, judge in judges.items():
+        slope = judge.j
+        if slope and judge.labels:
+            interval = f"95%: {100 * slope.low:.0f} to {slope.high:.0%}"
+            seen.append(f"{slope.value:.0%} in {name} ({interval}, {judge.labels.answers:,} answers)")
+            people = max(people, judge.labels.people)
+    if not seen:
         return ""
-    seen = [
-        f"{j.value:.0%} in {name} (95%: {100 * j.low:.0f} to {j.high:.0%}, {labels.answers:,} answers)"
-        for name, j, labels in checked
-    ]
-    people = count_text(max(labels.people for _, _, labels in checked), "person", "people")
-    return f", checked by {people}: of a difference it sees {', '.join(seen)}"
+    return f", checked by {count_text(people, 'person', 'people')}: of a difference it sees {', '.join(seen)}"
 
 
 def _in_people_s_units(gates: Sequence[GateResult]) -> list[str]:

@@ -46,21 +46,24 @@ def first_rows(report: Report, most: int) -> Rows:
         return unproven_rows(report, most)
 
     order = sorted(bad, key=lambda gate: (gate is not first, *rank(gate)))
-    whole = _whole(report, first)
-    wholes = [whole] if whole else []
+    overall = _overall(report, first)
+    overall_gates = [overall] if overall else []
     least = 0 if lost else 1
-    room = max(least, most - len(lost) - len(wholes))
+    row_limit = max(least, most - len(lost) - len(overall_gates))
     deciding = [gate for gate in order if gate.verdict is report.verdict]
     listed = order
-    if len(deciding) > room and spoken.counts.get("same_cause") and not spoken.counts.get("gates_fail"):
+    if len(deciding) > row_limit and spoken.counts.get("same_cause") and not spoken.counts.get("gates_fail"):
         listed = [gate for gate in order if gate.name == order[0].name or gate not in deciding]
-    shown = listed[:room]
+    shown = listed[:row_limit]
     unproven = _unproven_parts(report, first)
-    shown += unproven[: max(1, room - len(shown))]
-    metrics = {*(gate.metric for gate in (*shown, *wholes)), *(part.metric for part in lost)}
-    alone = len(metrics) == 1 and len({gate.name for gate in (*shown, *wholes)}) <= 1
-    rows = [*(_lost_part(part, alone=alone) for part in lost), *(row_of(gate, report, alone=alone) for gate in shown)]
-    rows += [*_rest(report, first, whole, shown), *(row_of(gate, report, alone=alone, kind="whole") for gate in wholes)]
+    shown += unproven[: max(1, row_limit - len(shown))]
+    metrics = {gate.metric for gate in (*shown, *overall_gates)} | {part.metric for part in lost}
+    names = {gate.name for gate in (*shown, *overall_gates)}
+    alone = len(metrics) == 1 and len(names) <= 1
+    rows = [_lost_part(part, alone=alone) for part in lost]
+    rows += [row_of(gate, report, alone=alone) for gate in shown]
+    rows += _rest(report, first, overall, shown)
+    rows += [row_of(gate, report, alone=alone, kind="whole") for gate in overall_gates]
     unproven_unlisted = sum(part not in shown for part in unproven)
     hidden = [gate for gate in order if gate not in shown]
     if spoken.kind in OF_GATES:  # whose sentence has counted these
@@ -97,25 +100,31 @@ def _lost_part(part: PartLoss, *, alone: bool) -> Row:
     )
 
 
-def _whole(report: Report, first: GateResult | None) -> GateResult | None:
+def _overall(report: Report, first: GateResult | None) -> GateResult | None:
     """All questions of the gate of whose part the conclusion speaks, unless they decided as well."""
     spoken = report.conclusion
     if spoken.segment is None or not (first or spoken.kind is ConclusionKind.LOST_PART):
         return None
-    wholes = (gate for gate in report.gates if gate.name == spoken.gate and gate.is_main)
-    return next((gate for gate in wholes if gate.verdict is Verdict.PASS), None)
+    for gate in report.gates:
+        if gate.name == spoken.gate and gate.is_main and gate.verdict is Verdict.PASS:
+            return gate
+    return None
 
 
 def _rest(
-    report: Report, first: GateResult | None, whole: GateResult | None, listed: Sequence[GateResult]
+    report: Report, first: GateResult | None, overall: GateResult | None, listed: Sequence[GateResult]
 ) -> Iterator[Row]:
     """The other parts of the conclusion's gate that hold, then the other gates of which nothing failed or warns.
 
     Parts by another tag are counted by themselves; what is `listed` has a row already.
     """
-    parts = [gate for gate in report.gates if first and first.segment and gate.name == first.name and gate.segment]
-    same_tag = [part for part in parts if first and tag_keys(part.segment) == tag_keys(first.segment)]
-    other_tags = [part for part in parts if part not in same_tag]
+    same_tag: list[GateResult] = []
+    other_tags: list[GateResult] = []
+    if first and first.segment:
+        for gate in report.gates:
+            if gate.name == first.name and gate.segment:
+                is_same = tag_keys(gate.segment) == tag_keys(first.segment)
+                (same_tag if is_same else other_tags).append(gate)
     for group, by_tag in ((same_tag, ""), (other_tags, " by other tags")):
         failing = {part.segment for part in group if part.verdict is not Verdict.PASS}  # by any of several rules
         holding = [part for part in group if part.segment not in failing and not part.evidence.too_small]
@@ -126,13 +135,16 @@ def _rest(
             is_small = f", {small:,} too small to judge" if small else ""
             word = "part" if by_tag else f"other {part_word(unlisted[0].segment)}"
             yield _held(unlisted, f"{count_text(len(names), word)}{by_tag}{is_small}")
-    ends: dict[str, list[GateResult]] = {}
+    by_gate: dict[str, list[GateResult]] = {}
     for gate in report.gates:
-        ends.setdefault(gate.name, []).append(gate)
-    calm = [group for group in ends.values() if worst([each.verdict for each in group]) is Verdict.PASS]
-    mains = [group[0] for group in calm if whole is None or group[0].name != whole.name]
-    if unlisted := [each for each in mains if each not in listed]:
-        yield _held(unlisted, count_text(len(unlisted), "other gate"))
+        by_gate.setdefault(gate.name, []).append(gate)
+    others: list[GateResult] = []
+    for name, group in by_gate.items():
+        passes = worst([gate.verdict for gate in group]) is Verdict.PASS
+        if passes and group[0] not in listed and (overall is None or name != overall.name):
+            others.append(group[0])
+    if others:
+        yield _held(others, count_text(len(others), "other gate"))
 
 
 def _held(gates: Sequence[GateResult], name: str) -> Row:
@@ -181,8 +193,13 @@ def segments_line(report: Report, spell: Spell) -> str:
     states: dict[str | None, list[SegmentState]] = {}
     for part in parts:
         states.setdefault(part.segment, []).append(_state(part))
-    counts = Counter(next(each for each in SegmentState if each in of_gates) for of_gates in states.values())
-    texts = [f"{counts[state]:,} {state.value[counts[state] > 1]}" for state in SegmentState if counts[state]]
+    worst_first = list(SegmentState)
+    counts = Counter(min(of_segment, key=worst_first.index) for of_segment in states.values())
+    texts: list[str] = []
+    for state in worst_first:
+        if count := counts[state]:
+            for_one, for_several = state.value
+            texts.append(f"{count:,} {for_one if count == 1 else for_several}")
     line = f"Segments: {', '.join(texts)}."
     return " ".join([line, *_judge_none(parts, report), *_fallen(parts, report, spell)])
 
@@ -200,7 +217,7 @@ def _judge_none(parts: Sequence[GateResult], report: Report) -> Iterator[str]:
     rules: dict[object, list[GateResult]] = {}
     for part in parts:
         rules.setdefault((part.name, tag_keys(part.segment)), []).append(part)
-    small = [each for each in rules.values() if all(part.evidence.too_small for part in each)]
+    small = [rule for rule in rules.values() if all(part.evidence.too_small for part in rule)]
     for rule in small[:MAX_FALLEN]:
         none = f"judges none of its {len(rule)} segments" if len(rule) > 1 else "does not judge its only segment"
         largest = max(rule, key=lambda part: part.measured.n)

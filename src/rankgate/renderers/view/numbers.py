@@ -1,4 +1,4 @@
-"""The tables of numbers: gates, the worst first; parts by tag, those that lost most first; runs of the main branch."""
+"""The tables of numbers: gates, the worst first; and what `parts.py` fills in by tag and of earlier runs."""
 
 from __future__ import annotations
 
@@ -11,16 +11,14 @@ import msgspec
 
 from rankgate.model.conclusion import ConclusionKind
 from rankgate.model.gate_result import GateResult
-from rankgate.model.report import Report, Segment
-from rankgate.model.values import CONFIDENCE, ReasonKind, Ruling, Verdict
-from rankgate.model.wording import beyond_word, confidence_text, count_text, limit_word, value_text
+from rankgate.model.report import Report
+from rankgate.model.values import ReasonKind, Ruling, Verdict
+from rankgate.model.wording import beyond_word, count_text, limit_word
 from rankgate.renderers import phrases
 from rankgate.renderers.escape import Sentence, Text, plain
 
 LONGEST_NAME = 40
 SHORTER_NAME = 20  # where a row has two of them, or sums up others
-MAX_RUNS = 10
-_LEVELS = "▁▂▃▄▅▆▇█"
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +57,9 @@ HEADINGS = ("metric", "before → now", "change", "interval", "limit", "status")
 
 def cells_of(row: Row, name: str | None = None) -> tuple[str, ...]:
     """The cells of a row below `HEADINGS`, outside of Markdown; `name` stands for what the row is called."""
-    interval = row.interval or phrases.NOTHING * bool(row.change and row.values)
+    interval = row.interval
+    if not interval and row.change and row.values:
+        interval = phrases.NOTHING
     numbers = (row.values, plain(row.change), interval, row.limit)
     return (plain(row.name) if name is None else name, *numbers, row.status.upper())
 
@@ -237,78 +237,3 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     drawn: str
     range: str
     now: str
-
-
-def parts_of(report: Report, most: int, columns: int) -> Parts:
-    """The parts by the change of the metric that the conclusion is about, else of the first that is shown."""
-    metrics = _columns(report, columns)
-    if not metrics:
-        return Parts()
-    spoken = report.conclusion.metric
-    by = spoken if spoken in metrics else metrics[0]
-
-    def loss(part: Segment) -> float:
-        value = part.metrics.get(by)
-        return value.direction.sign * (value.delta or 0.0) if value else 0.0
-
-    rows = [
-        Part(Text(part.tag, 80), part.queries, tuple(_value(part, name, report) for name in metrics))
-        for part in sorted(report.measured.segments, key=loss)[:most]
-    ]
-    return Parts(tuple(metrics), tuple(rows), max(0, len(report.measured.segments) - most))
-
-
-def _columns(report: Report, most: int) -> list[str]:
-    """The metrics that there is room for, in their order: those that failed or warned before the others."""
-    bad = {gate.metric for gate in report.gates if gate.verdict in (Verdict.FAIL, Verdict.WARN)}
-    metrics = report.measured.metrics
-    kept = sorted(metrics, key=lambda name: name not in bad)[:most]
-    return [name for name in metrics if name in kept]
-
-
-def _value(part: Segment, name: str, report: Report) -> PartValue:
-    """With the interval by which a gate judged the change; at 95% where that is the one level of the report."""
-    if (value := part.metrics.get(name)) is None:
-        return PartValue(phrases.NOTHING)
-    one_level = all(gate.limits.confidence == CONFIDENCE and not gate.corrects for gate in report.gates)
-    ci = value.delta_ci if one_level else None
-    level = confidence_text(CONFIDENCE)
-    judging = (gate for gate in report.gates if gate.metric == name and gate.corrects and gate.segment == part.tag)
-    if gate := next((each for each in judging if not each.evidence.too_small), None):
-        ci = gate.change.delta_ci
-        level = phrases.interval_name(gate)
-    bounds = phrases.change_interval_text(ci, value.unit) if value.delta else ""
-    return PartValue(phrases.segment_text(value), f"{level}: {bounds}" if bounds else "")
-
-
-def history_of(report: Report) -> History | None:
-    """By the metric of the conclusion, else by the first."""
-    spoken, metrics = report.conclusion.metric, report.measured.metrics
-    name = spoken if spoken in metrics else next(iter(metrics), None)
-    points = report.measured.trend[-MAX_RUNS:]
-    values = [point.scores.get(name or "") for point in points]
-    known = [value for value in values if value is not None]
-    if name is None or not known:
-        return None
-    metric = metrics[name]
-    ends = list(dict.fromkeys(value_text(value, metric.unit) for value in (min(known), max(known))))
-    return History(
-        runs=len(points),
-        days=" to ".join(dict.fromkeys((points[0].date, points[-1].date))),
-        metric=name,
-        drawn=spark(values),
-        range=" to ".join(ends),
-        now=phrases.value_or_dash(metric.value, metric.unit),
-    )
-
-
-def spark(values: list[float | None]) -> str:
-    """One character a value, as high as the value lies between the lowest and the highest; `·` where there is none."""
-    known = [value for value in values if value is not None]
-    low = min(known, default=0.0)
-    width = max(known, default=0.0) - low
-
-    def level(value: float) -> str:
-        return _LEVELS[round((value - low) / width * (len(_LEVELS) - 1))] if width > 0 else _LEVELS[3]
-
-    return "".join("·" if value is None else level(value) for value in values)

@@ -87,9 +87,12 @@ def _facts(source: Source) -> Sentence:
     of_recording = f"{RECORDING}."  # of which only the commit is worth a word
     stated = [each for each in flat if not each[0].startswith(of_recording) or each[0] == f"{of_recording}commit"]
     stated.sort(key=lambda fact: fact[0].partition(".")[0] not in KNOWN_KEYS)
-    facts = [Text(f"{key}={value}", 120) for key, value in stated[:MAX_FACTS]]
-    more = f", and {len(stated) - MAX_FACTS} more in `report.json`" if len(stated) > MAX_FACTS else ""
-    return (Text(source.path), *(part for fact in facts for part in (", ", fact)), *([more] if more else []))
+    pieces: list[str | Text] = [Text(source.path)]
+    for key, value in stated[:MAX_FACTS]:
+        pieces += [", ", Text(f"{key}={value}", 120)]
+    if len(stated) > MAX_FACTS:
+        pieces.append(f", and {len(stated) - MAX_FACTS} more in `report.json`")
+    return tuple(pieces)
 
 
 def _flat(about: object, path: str = "") -> Iterator[tuple[str, object]]:

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from rankgate.model.details import Cause, Expected, depth_of, left
+from rankgate.model.details import Cause, Expected, came, depth_of, left
 from rankgate.model.report import Movement, Report
 from rankgate.model.values import Unit
 from rankgate.model.wording import first_text, in_first_text, value_text
@@ -69,8 +69,9 @@ def documents_to_show(documents: Sequence[Expected], k: int, most: int) -> tuple
     """
     order = sorted(documents, key=depth_of, reverse=True)
     gone = [each for each in order if left(each, k)]
-    entered = [each for each in order if (each.after or k + 1) <= k < (each.before or k + 1)]
-    shown = ([*gone, *entered] or [each for each in order if each.before != each.after] or order)[:most]
+    entered = [each for each in order if came(each, k)]
+    moved = [each for each in order if each.before != each.after]
+    shown = ([*gone, *entered] or moved or order)[:most]
     return shown, [each for each in order if each not in shown]
 
 

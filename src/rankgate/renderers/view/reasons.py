@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 from rankgate.model.gate_result import OF_QUESTIONS, GateResult
 from rankgate.model.reasons import beyond_noise_text, sentences, waived_text
@@ -18,7 +19,7 @@ MAX_QUERIES = 10
 MAX_NAMED = 3  # questions that must pass, in a row
 _IN_NUMBERS = {ReasonKind.THRESHOLD, ReasonKind.REGRESSION, ReasonKind.NO_BASELINE, ReasonKind.MUST_PASS}
 _FILES = ("--criteria", "--gold", "--run", "--baseline")
-_USUAL = ["--run", "run.jsonl"]  # which `init` writes into the criteria
+_DEFAULT_FILES = ["--run", "run.jsonl"]  # which `init` writes into the criteria
 _LACKING = {ReasonKind.MISSING, ReasonKind.NO_VERDICT}
 _OF_LOSSES = {ReasonKind.THRESHOLD, ReasonKind.REGRESSION, *OF_QUESTIONS}
 
@@ -122,16 +123,18 @@ def if_meant(report: Report) -> Sentence:
     if report.base is not None and report.base.head_verdict is not Verdict.FAIL:
         return ()  # the notes on the base say what the label would let through
     for kind, key in ((ReasonKind.MUST_PASS, "must_pass"), (ReasonKind.LOST, "max_lost_queries")):
-        gate = next((each for each in failing if any(why.kind is kind for why in each.decision.deciding)), None)
-        if gate is not None and not report.conclusion.accept:
-            of_gate: Sentence = (f" `{key}` of the gate ", Text(gate.name, LONGEST), ", in a pull request of its own.")
+        names = [gate.name for gate in failing if any(reason.kind is kind for reason in gate.decision.deciding)]
+        if names and not report.conclusion.accept:
+            of_gate: Sentence = (f" `{key}` of the gate ", Text(names[0], LONGEST), ", in a pull request of its own.")
             return ("If it is meant: no waiver covers single questions; change", *of_gate)
     if report.conclusion.accept and (report.base is None or ReasonKind.LOST in kinds):
         why = " (no waiver covers lost questions)" if ReasonKind.LOST in kinds else ""
         return (f"If it is meant{why}: ", Text(command_line(report.conclusion.accept)))
     # The files that the criteria may not name stand in the next command, too.
-    following = zip(report.conclusion.next, report.conclusion.next[1:], strict=False)
-    files = [word for pair in following if pair[0] in _FILES for word in pair]
-    if files not in ([], _USUAL):
+    files: list[str] = []
+    for option, value in pairwise(report.conclusion.next):
+        if option in _FILES:
+            files += [option, value]
+    if files not in ([], _DEFAULT_FILES):
         return ("If it is meant: a waiver; for its lines: ", Text(command_line(["rankgate", "validate", *files])))
     return ("If it is meant: a waiver; `rankgate validate` prints its lines.",)
