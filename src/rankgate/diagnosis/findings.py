@@ -167,7 +167,8 @@ def _counted(losses: Losses) -> list[Diagnosis]:
     if fates.keys() <= {Cause.FINE}:
         return []
     if len(fates) == 1:
-        text = _those(len(losses.worse), losses, "", _known(next(iter(fates)), losses, _MANY))
+        [fate] = fates
+        text = _those(len(losses.worse), losses, "", _known(fate, losses, _MANY))
     else:
         text = f"of the {len(losses.worse):,} questions that got worse {', '.join(_counts(fates, losses))}"
     numbers = {"worse": len(losses.worse), **{each.value: count for each, count in fates.items()}}
@@ -176,13 +177,18 @@ def _counted(losses: Losses) -> list[Diagnosis]:
 
 def _counts(fates: Mapping[Cause, int], losses: Losses) -> Iterator[str]:
     """`3 return no results now`, fate by fate; what has no line or answers another text is counted apart from these."""
-    k = first_k(losses.metric)
+    first = first_text(first_k(losses.metric))
+    counts: list[tuple[int, str]] = []
     for fate, words in _COUNTED.items():
-        lines = [(len(losses.absent), _ABSENT), (len(losses.unasked), _UNANSWERED)] if fate is Cause.NO_RESULT else []
-        rest = fates.get(fate, 0) - sum(count for count, _ in lines)
-        for count, what in ((rest, words), *lines):
-            if count:
-                yield f"{count:,} {what.format(first=first_text(k), **(_ONE if count == 1 else _MANY))}"
+        if fate is Cause.NO_RESULT:
+            without_list = len(losses.absent) + len(losses.unasked)
+            counts.append((fates.get(fate, 0) - without_list, words))
+            counts += [(len(losses.absent), _ABSENT), (len(losses.unasked), _UNANSWERED)]
+        else:
+            counts.append((fates.get(fate, 0), words))
+    for count, words in counts:
+        if count:
+            yield f"{count:,} {words.format(first=first, **(_ONE if count == 1 else _MANY))}"
 
 
 def _known(fate: Cause, losses: Losses, number: Mapping[str, str]) -> str:
@@ -223,13 +229,11 @@ def _reach(metric: Metric) -> int:
 def _below(gate: GateResult, k: int, gold: Gold, candidate: Scores, baseline: Scores | None) -> Diagnosis | None:
     """Where what the questions miss is; beside a baseline only of those that it did not miss, if there are such."""
     samples = [each for each in gold.samples.values() if each.relevant() and in_segment(each.tags, gate.segment)]
-    missed = {sample.query_id: kind for sample in samples if (kind := _kind_of_miss(candidate, sample, k)) is not None}
+    missed = _kinds_of_miss(candidate, samples, k)
     if not missed:
         return None
-    missed_before: set[str] = set()
-    if baseline is not None:
-        missed_before = {sample.query_id for sample in samples if _kind_of_miss(baseline, sample, k) is not None}
-    new = {query: kind for query, kind in missed.items() if query not in missed_before}
+    missed_by_baseline = _kinds_of_miss(baseline, samples, k) if baseline is not None else {}
+    new = {query: kind for query, kind in missed.items() if query not in missed_by_baseline}
     counted = new or missed
     kinds = Counter(counted.values())
     elsewhere = sum(_went_elsewhere(candidate, gold.samples[query]) for query in counted)
@@ -247,9 +251,18 @@ def _below(gate: GateResult, k: int, gold: Gold, candidate: Scores, baseline: Sc
     text += f"{' ' if old and new else ': '}{', '.join(parts).format(first=first_text(k))}"
     text += f"; {elsewhere:,} went to other sources only" if elsewhere else ""
     evidence: dict[str, str | int | float] = {"questions": len(samples), "misses": len(missed), "elsewhere": elsewhere}
-    evidence |= {**kinds, **({"tag": gate.segment} if gate.segment is not None else {})}
-    evidence |= {"in_baseline": old} if baseline is not None else {}
+    evidence |= kinds
+    if gate.segment is not None:
+        evidence["tag"] = gate.segment
+    if baseline is not None:
+        evidence["in_baseline"] = old
     return Diagnosis(rule="below_floor", finding=text, evidence=evidence)
+
+
+def _kinds_of_miss(scores: Scores, samples: Sequence[Sample], k: int) -> dict[str, str]:
+    """By question that misses something, where that is."""
+    kinds = {sample.query_id: _kind_of_miss(scores, sample, k) for sample in samples}
+    return {query: kind for query, kind in kinds.items() if kind is not None}
 
 
 def _kind_of_miss(scores: Scores, sample: Sample, k: int) -> str | None:
@@ -263,9 +276,12 @@ def _kind_of_miss(scores: Scores, sample: Sample, k: int) -> str | None:
 
 
 def _went_elsewhere(scores: Scores, sample: Sample) -> bool:
+    """Whether the run asked sources, and none of those that have the answer."""
     query = scores.matched.get(sample.query_id)
     routed = query.details.source if query and query.details else None
-    return bool(sample.source) and routed is not None and not {*routed} & {*sample.source}
+    if not sample.source or routed is None:
+        return False
+    return {*routed}.isdisjoint(sample.source)
 
 
 def _of_lists(losses: Losses, explanation: Explanation | None) -> list[Diagnosis]:

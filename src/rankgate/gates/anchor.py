@@ -124,8 +124,8 @@ class _ComparableAcceptances(msgspec.Struct, frozen=True):
         source = KeptRun(self.memory, record)
         opened = replace(source.open(self.plan.needs), gold=self.memory.gold_of(record))
         run = scored_as_baseline(self.gold.by_id, opened, self.plan, source)
-        own = record.gold.queries if record.gold else record.queries
-        return run if run.covered >= STILL * own else None
+        accepted_queries = record.gold.queries if record.gold else record.queries
+        return run if run.covered >= STILL * accepted_queries else None
 
     def _as_anchor(self, run: ScoredRun, mark: AnchorMark) -> ScoredAnchor:
         if stale_text(self.gold, self.plan, run):
@@ -133,8 +133,8 @@ class _ComparableAcceptances(msgspec.Struct, frozen=True):
         scores = run.scores
         if run.run.depth and self.plan.depth and run.run.depth < self.plan.depth:
             # Its lists end earlier: metrics that read them to their end have nothing to compare with.
-            whole = frozenset(each.name for each in self.plan.metrics if not isinstance(each.cutoff, int))
-            scores = replace(scores, foreign=whole)
+            without_cutoff = frozenset(each.name for each in self.plan.metrics if not isinstance(each.cutoff, int))
+            scores = replace(scores, foreign=without_cutoff)
         return ScoredAnchor(mark=mark, scores=scores)
 
 
@@ -145,13 +145,13 @@ def given_up(
 
     By `results` the run lost against the baseline as well, or did not.
     """
-    mark, scores = anchor.mark, anchor.scores
+    mark = anchor.mark
+    scores = anchor.scores
     if mark is None or scores is None:
         return []
-    lost = {
-        each.metric for each in results if each.segment is None and each.direction.sign * (each.change.delta or 0.0) < 0
-    }
-    by_metric: dict[str, tuple[float, GivenUp]] = {}
+    overall = [result for result in results if result.segment is None]
+    lost = {result.metric for result in overall if result.direction.sign * (result.change.delta or 0.0) < 0}
+    by_metric: dict[str, tuple[float, GivenUp]] = {}  # each with how far it is beyond its limit
     for gate in filter(adds_up, gates):
         metric = gate.metric
         limit = gate.regression_max or 0.0
@@ -164,7 +164,7 @@ def given_up(
         most = max(TIMES * limit, mark.given_up.get(metric.name, 0.0) + limit)
         if loss <= most + TOLERANCE or not pairs.proven(LEVEL):
             continue
-        one = GivenUp(
+        loss_since_anchor = GivenUp(
             metric=metric.name,
             unit=metric.unit,
             direction=metric.direction,
@@ -179,7 +179,7 @@ def given_up(
         )
         beyond = loss / limit if limit else float("inf")
         if metric.name not in by_metric or by_metric[metric.name][0] < beyond:
-            by_metric[metric.name] = beyond, one
+            by_metric[metric.name] = beyond, loss_since_anchor
     return [each for _, each in sorted(by_metric.values(), key=lambda counted: counted[0], reverse=True)]
 
 

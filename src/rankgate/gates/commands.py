@@ -23,21 +23,38 @@ PAGE = "report.html"
 
 
 def call_of(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline: Run | None) -> Call:
-    """What has to be said again: files that the criteria do not name, by the names under which reports show them."""
+    """What the check was called with, as far as a command that its report names has to repeat it.
+
+    Of files those that the criteria do not name, by the names under which reports show them.
+    """
     written = criteria.inputs
-    files = [("gold", inputs.gold, written.gold, gold.name), ("run", inputs.run, written.run, run.name)]
-    files += [("baseline", inputs.baseline, written.baseline, baseline.name)] if baseline else []
-    of_pull = inputs.pull.gold
-    options = {"gold": as_typed(of_pull, shown_path(of_pull.path))} if of_pull else {}
-    for option, named, known, name in files:
-        if named and named.is_file and not (named.is_table or (known and known.path == named.path)):
-            options[option] = as_typed(named, name)
-    store = inputs.baseline is not None or criteria.inputs.baseline is not None
+    options: dict[str, str] = {}
+    if inputs.pull.gold:
+        options["gold"] = as_typed(inputs.pull.gold, shown_path(inputs.pull.gold.path))
+    if _is_to_repeat(inputs.gold, written.gold):
+        options["gold"] = as_typed(inputs.gold, gold.name)
+    if _is_to_repeat(inputs.run, written.run):
+        options["run"] = as_typed(inputs.run, run.name)
+    if baseline and _is_to_repeat(inputs.baseline, written.baseline):
+        options["baseline"] = as_typed(inputs.baseline, baseline.name)
     judging = ["--base", inputs.base] if inputs.base else []
-    judging += ["--untrusted-run"] if inputs.untrusted_run else []
+    if inputs.untrusted_run:
+        judging.append("--untrusted-run")
     if inputs.verdicts or inputs.untrusted_run or (inputs.run and inputs.run.path == STDIN):
         judging += ["--store", inputs.verdicts or "verdicts.jsonl"]
-    return Call(options=options, judging=tuple(judging), retriever=criteria.retriever is not None, store=store)
+    return Call(
+        options=options,
+        judging=tuple(judging),
+        retriever=criteria.retriever is not None,
+        store=inputs.baseline is not None or written.baseline is not None,
+    )
+
+
+def _is_to_repeat(named: InputFile | None, written: InputFile | None) -> bool:
+    """Whether a caller's file can be named again and is not the one that the criteria name."""
+    if named is None or not named.is_file or named.is_table:
+        return False
+    return written is None or written.path != named.path
 
 
 def as_typed(file: InputFile | None, name: str) -> str:
@@ -117,10 +134,12 @@ def _question(report: Report, conclusion: Conclusion, rows: Sequence[GateResult]
     changes = report.changes
     worse = changes.losers_of(conclusion.row_key)
     in_order = [move.query_id for move in changes.misses if move.query_id in worse]  # as every output lists them
-    question = next(iter([*named, *in_order, *worse]), None)
-    if question is None and conclusion.rule == "floor" and conclusion.row_key:
+    best_first = [*named, *in_order, *worse]
+    if best_first:
+        return best_first[0]
+    if conclusion.rule == "floor" and conclusion.row_key:
         return changes.lowest.get(conclusion.row_key)
-    return question
+    return None
 
 
 def accept_command(report: Report, conclusion: Conclusion) -> list[str]:
@@ -141,10 +160,12 @@ def accept_command(report: Report, conclusion: Conclusion) -> list[str]:
 
 def _since_anchor(report: Report) -> list[str]:
     """The command that compares the run with the anchor, by the same criteria and in the store that has it."""
-    run, baseline = report.provenance.run, report.provenance.baseline
-    runs = [report.changes.given_up[0].anchor, *([run.path] if run else [])]
-    store = _option("--baseline", baseline.path if baseline else None)
-    return ["compare", *runs, *_option("--criteria", report.provenance.criteria), *store]
+    provenance = report.provenance
+    runs = [report.changes.given_up[0].anchor]
+    if provenance.run:
+        runs.append(provenance.run.path)
+    store = _option("--baseline", provenance.baseline.path if provenance.baseline else None)
+    return ["compare", *runs, *_option("--criteria", provenance.criteria), *store]
 
 
 def _judged(report: Report, call: Call) -> list[str]:
@@ -165,8 +186,10 @@ def _options(report: Report, *names: str) -> list[str]:
     """The criteria, where no command would find them by itself, and the files of these names that they do not name."""
     criteria = report.provenance.criteria
     given = report.call.options if report.call else {}
-    elsewhere = [] if criteria in DEFAULT_PATHS else _option("--criteria", criteria)
-    return [*elsewhere, *(word for name in names for word in _option(f"--{name}", given.get(name)))]
+    options = [] if criteria in DEFAULT_PATHS else _option("--criteria", criteria)
+    for name in names:
+        options += _option(f"--{name}", given.get(name))
+    return options
 
 
 def _option(name: str, value: str | None) -> list[str]:

@@ -37,13 +37,13 @@ _STRENGTHS = list(Strength)
 
 def concluded(report: Report) -> Report:
     """The report with the worst of all its verdicts, its conclusion, and the sentence of that."""
-    remarks, changes = report.remarks, report.changes
-    own = [Verdict.FAIL for _ in remarks.failures]
-    own += [Verdict.WARN for _ in (*remarks.warnings, *changes.lost_parts, *changes.given_up)]
-    own += [Verdict.WARN] * (report.origin.other_code is not None)
-    own += [_empty_verdict(report)]
-    judged = replace(report, verdict=worst([*(gate.verdict for gate in report.gates), *own]))
-    return with_conclusion(judged)
+    verdicts = [gate.verdict for gate in report.gates]
+    verdicts.append(_empty_verdict(report))
+    if report.remarks.failures:
+        verdicts.append(Verdict.FAIL)
+    if report.remarks.warnings or report.changes.lost_parts or report.changes.given_up or report.origin.other_code:
+        verdicts.append(Verdict.WARN)
+    return with_conclusion(replace(report, verdict=worst(verdicts)))
 
 
 def with_conclusion(report: Report) -> Report:
@@ -116,7 +116,8 @@ def _failure(report: Report) -> Conclusion | None:
 
 
 def _gate_fails(report: Report) -> Conclusion | None:
-    return _of_largest(report, ConclusionKind.GATE_FAILS, [g for g in report.gates if g.verdict is Verdict.FAIL])
+    failing = [gate for gate in report.gates if gate.verdict is Verdict.FAIL]
+    return _of_largest(report, ConclusionKind.GATE_FAILS, failing)
 
 
 def _other_code(report: Report) -> Conclusion | None:
@@ -151,7 +152,7 @@ def _of_loss(report: Report, kind: ConclusionKind, loss: PartLoss | GivenUp) -> 
 
 
 def _gate_warns(report: Report) -> Conclusion | None:
-    warning = [g for g in report.gates if g.verdict is Verdict.WARN and not _uncompared(g)]
+    warning = [gate for gate in report.gates if gate.verdict is Verdict.WARN and not _uncompared(gate)]
     return _of_largest(report, ConclusionKind.GATE_WARNS, warning)
 
 
@@ -195,7 +196,7 @@ def _pass(report: Report) -> Conclusion:
         about = about_gate(ConclusionKind.PASS, speaks, "floor")
         counts = {"questions": speaks.measured.n, "missing": speaks.decision.missing}
         return replace(about, strength=Strength.FLOORS_ONLY, counts=counts)
-    weakest = min(enumerate(blocking), key=lambda each: (*_weakness(each[1]), each[0]))[1]
+    weakest = min(blocking, key=_weakness)  # the first of several
     counts = {"pairs": weakest.change.n_pairs, "questions": weakest.measured.n, "missing": weakest.decision.missing}
     about = about_gate(ConclusionKind.PASS, weakest, "drop")
     return replace(about, strength=strength_of(weakest), counts=counts)

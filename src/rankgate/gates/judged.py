@@ -275,24 +275,29 @@ def _within(metric: Metric, estimate: Estimate, converted: Change) -> Estimate:
     """The estimate with the converted value and interval, within the metric's range."""
     if converted.value is None:
         return estimate
-
-    def cut(bound: float) -> float:
-        bound = bound if metric.low is None else max(bound, metric.low)
-        return bound if metric.high is None else min(bound, metric.high)
-
     low, high = converted.ci
-    low = None if low is None else cut(low)
-    high = None if high is None else cut(high)
-    return replace(estimate, value=cut(converted.value), ci=(low, high))
+    low = None if low is None else _cut(low, metric)
+    high = None if high is None else _cut(high, metric)
+    return replace(estimate, value=_cut(converted.value, metric), ci=(low, high))
+
+
+def _cut(value: float, metric: Metric) -> float:
+    value = value if metric.low is None else max(value, metric.low)
+    return value if metric.high is None else min(value, metric.high)
 
 
 def without_judge(gate: Gate, judge: Judge, candidate: Scores, baseline: Scores | None) -> Gate | None:
     """The gate on `given_rate`, which needs no judge; None where it is on another rate, or the judge's word counts."""
     given = GivenRate()
-    scored = given.name in candidate.values and (baseline is None or given.name in baseline.values)
-    lowered = gate_judge(gate, judge.units.trust).reason or (gate.segments and judge.units.of_segments.trust.floor)
-    by_given = isinstance(gate.metric, AnsweredRate) and scored and lowered
-    return gate.model_copy(update={"metric": given}) if by_given else None
+    if not isinstance(gate.metric, AnsweredRate) or given.name not in candidate.values:
+        return None
+    if baseline is not None and given.name not in baseline.values:
+        return None
+    overall_counts = gate_judge(gate, judge.units.trust).reason is None
+    segments_count = not gate.segments or judge.units.of_segments.trust.floor is None
+    if overall_counts and segments_count:
+        return None
+    return gate.model_copy(update={"metric": given})
 
 
 def filtered(
@@ -340,20 +345,24 @@ def _failed(gate: Gate, scores: Scores | None) -> NoVerdicts | None:
 
 def _with_causes(gate: Gate, judge: Judge, row: GateResult, candidate: Scores, baseline: Scores | None) -> GateResult:
     """The result with why verdicts are missing: no answer, what the judge failed at, or whose verdicts are there."""
-
-    def caused(reason: Reason) -> Reason:
+    reasons: list[Reason] = []
+    for reason in row.decision.reasons:
         scores = baseline if reason.source == "baseline" else candidate
-        if scores is None:
-            return reason
-        details = [query.details for query in scores.matched.values() if query.details]
-        if len(scores.query_ids) - sum(each.generated is not None for each in details) >= reason.count:
-            return replace(reason, need=RunField.ANSWER)  # there is nothing to judge
-        lacking = _failed(gate, scores)
-        known = any(verdicts.served for each in details for verdicts in each.verdicts or ())
-        return replace(reason, kinds=lacking.kinds if lacking else {}, names=() if known else judge.judges)
-
-    reasons = [caused(each) if each.kind is ReasonKind.NO_VERDICT else each for each in row.decision.reasons]
+        if reason.kind is ReasonKind.NO_VERDICT and scores is not None:
+            reasons.append(_with_cause(reason, gate, judge, scores))
+        else:
+            reasons.append(reason)
     return replace(row, decision=replace(row.decision, reasons=reasons))
+
+
+def _with_cause(reason: Reason, gate: Gate, judge: Judge, scores: Scores) -> Reason:
+    details = [query.details for query in scores.matched.values() if query.details]
+    answered = sum(each.generated is not None for each in details)
+    if len(scores.query_ids) - answered >= reason.count:
+        return replace(reason, need=RunField.ANSWER)  # there is nothing to judge
+    lacking = _failed(gate, scores)
+    known = any(verdicts.served for each in details for verdicts in each.verdicts or ())
+    return replace(reason, kinds=lacking.kinds if lacking else {}, names=() if known else judge.judges)
 
 
 def _lowered(row: GateResult, trust: Trust) -> GateResult:

@@ -27,8 +27,8 @@ class Broken(NamedTuple):
 def of_largest(report: Report, kind: ConclusionKind, rows: Sequence[GateResult]) -> Conclusion:
     """The conclusion about the row, of at least one, that lies furthest beyond a limit."""
     broken = [each for gate in rows for each in _broken(gate)]
-    first = min(enumerate(broken), key=lambda each: (*_rank(each[1]), each[0]))[1]
-    return replace(about_gate(kind, first.gate, first.rule), counts=_beside(report, first.gate, rows))
+    largest = min(broken, key=_rank)  # the first of several
+    return replace(about_gate(kind, largest.gate, largest.rule), counts=_beside(report, largest.gate, rows))
 
 
 def _rank(broken: Broken) -> tuple[bool, bool, float, bool]:

@@ -48,9 +48,11 @@ def not_judged(inputs: Inputs, problems: Sequence[Problem], call: Call | None = 
 
 def call_again(inputs: Inputs) -> Call:
     """The files that the caller named, of which none was read."""
-    files = {"gold": inputs.gold, "run": inputs.run, "baseline": inputs.baseline}
-    named = {option: file for option, file in files.items() if file and file.is_file and not file.is_table}
-    return Call(options={option: as_typed(file, shown_path(file.path)) for option, file in named.items()})
+    options: dict[str, str] = {}
+    for option, file in {"gold": inputs.gold, "run": inputs.run, "baseline": inputs.baseline}.items():
+        if file and file.is_file and not file.is_table:
+            options[option] = as_typed(file, shown_path(file.path))
+    return Call(options=options)
 
 
 def _unread(file: InputFile | None) -> Source | None:

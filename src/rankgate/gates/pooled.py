@@ -83,7 +83,7 @@ def doubt_unjudged(case: Case, evaluation: Evaluation, results: list[GateResult]
         if_wrong = _results_with(case, evaluation, wrong_columns)
         if_right = _results_with(case, evaluation, right_columns)
     return [
-        _unless(each, other, low, high, numbers[each.metric]) if each.metric in ends else each
+        _in_doubt(each, other, low, high, numbers[each.metric]) if each.metric in ends else each
         for each, other, low, high in zip(results, relevant, if_wrong, if_right, strict=True)
     ]
 
@@ -178,7 +178,7 @@ def _ends(
     return Ends(columns, numbers)
 
 
-def _unless(
+def _in_doubt(
     result: GateResult, other: GateResult, if_wrong: GateResult, if_right: GateResult, ends: Mapping[str, float]
 ) -> GateResult:
     """The result with both ends, in doubt where the other end turns what is proven.

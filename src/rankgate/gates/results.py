@@ -94,9 +94,11 @@ def leading_metric(gates: Sequence[Gate], results: Sequence[GateResult]) -> Metr
     """
     both = zip(gates, results, strict=True)
     ranked = [(gate.metric, result) for gate, result in both if gate.metric.kind is Kind.RELEVANCE]
-    moved = [(metric, result.verdict) for metric, result in ranked if result.change.delta]
-    violated = [metric for wanted in (Verdict.FAIL, Verdict.WARN) for metric, verdict in moved if verdict is wanted]
-    return next(iter([*violated, *(metric for metric, _ in ranked)]), None)
+    for verdict in (Verdict.FAIL, Verdict.WARN):
+        for metric, result in ranked:
+            if result.verdict is verdict and result.change.delta:
+                return metric
+    return ranked[0][0] if ranked else None
 
 
 def losers(
@@ -108,27 +110,29 @@ def losers(
     """
     worse: dict[Row, list[str]] = {}
     lowest: dict[Row, str] = {}
-    columns = {**baseline.values} if baseline else {}  # a row may be by a metric that no gate names
-    columns |= {metric.name: baseline_column(metric, baseline) for metric in metrics} if baseline else {}
+    columns: dict[str, Sequence[float | None]] = {}
+    if baseline:
+        columns |= baseline.values  # a row may be by a metric that no gate names
+        columns |= {metric.name: baseline_column(metric, baseline) for metric in metrics}
     members = _rows_by_segment(gold, candidate, results)
     for result in results:
         sign = result.direction.sign
         values = candidate.values[result.metric]
         old_column = columns.get(result.metric)
-        fallen: list[tuple[float, str]] = []
-        low: tuple[float, str] | None = None
+        changes: list[tuple[float, str]] = []
+        upright_values: list[tuple[float, str]] = []
         for row in members[result.segment]:
-            query, value = candidate.query_ids[row], values[row]
+            query = candidate.query_ids[row]
+            value = values[row]
             if value is None:
                 continue
-            here = sign * value, query
-            low = here if low is None else min(low, here)
+            upright_values.append((sign * value, query))
             old = old_column[row] if old_column else None
             if old is not None and sign * (value - old) < -TOLERANCE:
-                fallen.append((sign * (value - old), query))
-        worse[result.row_key] = [query for _, query in sorted(fallen)]
-        if low is not None:
-            lowest[result.row_key] = low[1]
+                changes.append((sign * (value - old), query))
+        worse[result.row_key] = [query for _, query in sorted(changes)]
+        if upright_values:
+            lowest[result.row_key] = min(upright_values)[1]
     return worse, lowest
 
 

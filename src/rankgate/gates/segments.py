@@ -69,7 +69,7 @@ def _by_rule(
         if confidence != gate.confidence and (corrects_for_parts or _fell(alone)):
             surer = part.gate.model_copy(update={"confidence": confidence})
             sure = decide(measure(surer, part.candidate, part.baseline, units))
-        among = len(corrected) if corrects_for_parts else 0
+        among = len(corrected) if corrects_for_parts else 0  # how many parts are judged at once
         concluded = part.concluded(sure if corrects_for_parts else alone, among=among, enough=part in judged)
         surely_fell = part.name in corrected and _fell(sure)
         yield replace(concluded, evidence=replace(concluded.evidence, fell=_fell(alone), surely_fell=surely_fell))

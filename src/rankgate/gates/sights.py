@@ -229,14 +229,17 @@ def _blind_parts(
     measured: Mapping[tuple[str, str | None], GateResult],
 ) -> list[BlindParts]:
     of_parts = _part_gates(gate, rule, parts)  # what is too small to be judged promises nothing
-    blind: dict[str, Sight] = {}
+    blind: dict[str, Sight] = {}  # by segment, that with the fewest questions first
     for name, samples in sorted(parts.items(), key=lambda item: len(item[1])):
         result = measured.get((gate.name, name))
         unknown = isinstance(gate.metric, JudgedMetric) and result is None  # nor J
         sight = None if name not in of_parts or unknown else _blind(of_parts[name], result, samples)
         if sight:
             blind[name] = sight
-    return [BlindParts(*next(iter(blind.items())), len(blind), len(parts))] if blind else []
+    if not blind:
+        return []
+    smallest = next(iter(blind))
+    return [BlindParts(smallest, blind[smallest], len(blind), len(parts))]
 
 
 def sight_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -> list[Sights]:

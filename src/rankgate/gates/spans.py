@@ -8,7 +8,7 @@ from rankgate.gates.evaluation import Evaluation
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.report import NAMED, Remarks
 from rankgate.model.scores import Unfit
-from rankgate.model.values import Gold
+from rankgate.model.values import Gold, Item
 from rankgate.model.wording import count_text
 
 
@@ -23,19 +23,24 @@ def span_remarks(evaluation: Evaluation) -> Remarks:
 
 def _unplaced(run: ScoredRun, gold: Gold) -> tuple[str, str]:
     """What to warn of, results without offsets and text, and what to note, those that are judged by their texts."""
-    listed = (each.details.items or () for each in lists_of(run) if each.details and each.query_id in gold.samples)
-    items = [item for each in listed for item in each]
-    texts = [item.text is not None for item in items if item.start is None]
+    items: list[Item] = []
+    for ranking in lists_of(run):
+        if ranking.details and ranking.query_id in gold.samples:
+            items += ranking.details.items or ()
+    with_text = sum(item.start is None and item.text is not None for item in items)
+    with_neither = sum(item.start is None and item.text is None for item in items)
     among = f"of {count_text(len(items), 'item')} of {run.run.name} state no offsets"
-    warning = f"{texts.count(False):,} {among} and no text, so that they match nothing" if not all(texts) else ""
-    return warning, f"{texts.count(True):,} {among}; passages are searched in their texts." if any(texts) else ""
+    warning = f"{with_neither:,} {among} and no text, so that they match nothing" if with_neither else ""
+    note = f"{with_text:,} {among}; passages are searched in their texts." if with_text else ""
+    return warning, note
 
 
 def _unfit(run: ScoredRun, why: Unfit) -> str:
     """What to warn of where nobody can say whether passages are in the lists."""
     queries = [query_id for query_id, each in run.scores.unfit.items() if each is why]
-    named = ", ".join([*map(shown, queries[:NAMED]), *(["…"] if queries[NAMED:] else [])])
-    which = f"{count_text(len(queries), 'question')} ({named})"
+    named = ", ".join(map(shown, queries[:NAMED]))
+    more = ", …" if queries[NAMED:] else ""
+    which = f"{count_text(len(queries), 'question')} ({named}{more})"
     if why is Unfit.STALE:
         return (
             f"the gold set is partly stale: {run.run.name} shows another text where passages of {which} should stand; "

@@ -213,8 +213,8 @@ def decide_traffic(
     needed = min(LEAST, len(lists.changed))
     most = _most_lost(lists, changes)
     if most <= (gate.regression_max or 0.0) + TOLERANCE:
-        harmless = Reason(ReasonKind.TRAFFIC, ruling=Ruling.HOLDS, state=EvidenceState.CLEAR, at_worst=-most)
-        return _result(gate, lists, estimate if estimate.labelled >= needed else None, harmless, Verdict.PASS)
+        holds = Reason(ReasonKind.TRAFFIC, ruling=Ruling.HOLDS, state=EvidenceState.CLEAR, at_worst=-most)
+        return _result(gate, lists, estimate if estimate.labelled >= needed else None, holds, Verdict.PASS)
     if estimate.labelled < needed:
         state = EvidenceState.NO_INTERVAL
         lacking = needed - estimate.labelled

@@ -222,11 +222,12 @@ def _judged(reading: _Reading, gold: Gold, run: Run, lists: Lists, path: str) ->
 
 def _alone(criteria: Criteria, results: list[GateResult]) -> list[Problem]:
     """Gates on faithfulness that can block beside none on `answered_rate`: who refuses what is hard would pass."""
-    errors = {gate.metric.name for gate in criteria.gates if gate.blocks}
+    if any(gate.blocks and gate.metric.name == "answered_rate" for gate in criteria.gates):
+        return []
     text = "faithfulness leaves out answers that assert nothing; add a gate on answered_rate with severity: error"
-    faithful = [each for each in results if each.is_main and each.metric == "faithfulness" and each.severity == "error"]
-    blocks = [each for each in faithful if each.judge and each.judge.counts and "answered_rate" not in errors]
-    return [Problem(text, criteria.name, each.line, f"gate {each.name}") for each in blocks]
+    faithful = [each for each in results if each.is_main and each.metric == "faithfulness"]
+    blocking = [each for each in faithful if each.severity == "error" and each.judge and each.judge.counts]
+    return [Problem(text, criteria.name, each.line, f"gate {each.name}") for each in blocking]
 
 
 def _covered(result: GateResult, waivers: Waivers | None, date: str) -> bool:

@@ -164,15 +164,17 @@ def _sentence_of(kind: ConclusionKind) -> Callable[[Topic], str]:
 
 def other_sentences(report: Report, name: Spell = plain_name, text: Spell = plain_text) -> list[tuple[Verdict, str]]:
     """What failed or warned and is no gate's, without what the conclusion says; without full stops."""
-    kind, remarks, changes = report.conclusion.kind, report.remarks, report.changes
+    kind = report.conclusion.kind
+    remarks = report.remarks
+    changes = report.changes
     empties = report.measured.empties
     warnings: list[str] = []
     if report.origin.other_code or changes.lost_parts or changes.given_up or (empties and empties.segments):
         from rankgate.model.loss_words import other_losses  # noqa: PLC0415 -- paid only where something was lost
 
         warnings += other_losses(report, name, text)
-    warnings += remarks.warnings[kind is ConclusionKind.WARNING :]
-    failures = remarks.failures[kind is ConclusionKind.FAILURE :]
+    warnings += remarks.warnings[1:] if kind is ConclusionKind.WARNING else remarks.warnings
+    failures = remarks.failures[1:] if kind is ConclusionKind.FAILURE else remarks.failures
     return [*((Verdict.FAIL, each) for each in failures), *((Verdict.WARN, each) for each in warnings)]
 
 

@@ -73,13 +73,14 @@ def advisory_text(name: str, judge: GateJudge | None) -> str:
     advice = _ADVICE[judge.reason]
     if judge.reason is Advisory.METRIC and not has_labels(name):
         advice += f", only of {', '.join(LABELLED)} and rubrics: gate one of these"
-    labels, j = judge.labels, judge.j
+    labels = judge.labels
+    slope = judge.j
     return advice.format(
         name=name,
         answers=count_text(labels.answers if labels else 0, "answer"),
         rarer=labels.rarer if labels else 0,
-        never="cannot" if j and j.high <= SEES_LITTLE else "may not",
-        sees=f"as little as {max(j.low, 0.0):.0%} of a difference in {name}" if j else f"nothing in {name}",
+        never="cannot" if slope and slope.high <= SEES_LITTLE else "may not",
+        sees=f"as little as {max(slope.low, 0.0):.0%} of a difference in {name}" if slope else f"nothing in {name}",
     )
 
 

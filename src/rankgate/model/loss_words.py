@@ -32,16 +32,27 @@ _PLAIN_PATH = re.compile(r"[\w./-]+", re.ASCII)
 
 
 def other_losses(report: Report, name: Spell, text: Spell) -> list[str]:
-    """What the conclusion does not say of other code, of empty and of lost parts, and of losses that add up."""
-    kind, changes, empties = report.conclusion.kind, report.changes, report.measured.empties
-    code = report.origin.other_code if kind is not ConclusionKind.OTHER_CODE else None
-    texts = [code_text(code, text)] if code else []
-    segments = empties.segments if empties and kind is not ConclusionKind.EMPTY else {}
-    spoken = report.conclusion.segment if kind is ConclusionKind.EMPTY_SEGMENT else None
-    texts += [_without_result(*segments[tag], f" of {part_name(tag, name)}") for tag in segments if tag != spoken]
-    lost = changes.lost_parts[kind is ConclusionKind.LOST_PART :]
-    texts += parts_texts([part for part in lost if part.segment not in segments], name)
-    return texts + [given_up_text(loss, report) for loss in changes.given_up[kind is ConclusionKind.GIVEN_UP :]]
+    """What the conclusion does not say of other code, of empty and of lost parts, and of losses that add up.
+
+    A conclusion about a lost part or such a loss is about the first.
+    """
+    kind = report.conclusion.kind
+    empties = report.measured.empties
+    lost_parts = report.changes.lost_parts
+    given_up_losses = report.changes.given_up
+    texts: list[str] = []
+    if report.origin.other_code and kind is not ConclusionKind.OTHER_CODE:
+        texts.append(code_text(report.origin.other_code, text))
+    empty_segments = empties.segments if empties and kind is not ConclusionKind.EMPTY else {}
+    for tag, (empty, total) in empty_segments.items():
+        if kind is not ConclusionKind.EMPTY_SEGMENT or tag != report.conclusion.segment:
+            texts.append(_without_result(empty, total, f" of {part_name(tag, name)}"))
+    if kind is ConclusionKind.LOST_PART:
+        lost_parts = lost_parts[1:]
+    texts += parts_texts([part for part in lost_parts if part.segment not in empty_segments], name)
+    if kind is ConclusionKind.GIVEN_UP:
+        given_up_losses = given_up_losses[1:]
+    return texts + [given_up_text(loss, report) for loss in given_up_losses]
 
 
 def parts_texts(parts: list[PartLoss], name: Spell) -> list[str]:

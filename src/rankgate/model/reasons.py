@@ -131,7 +131,10 @@ def _of_questions(reason: Reason) -> str:
 
 
 def _threshold(reason: Reason, gate: GateResult, _: str) -> str:
-    """`recall@5 is 84.1%, below the floor of 85.0%`, and what the interval adds where it decides or casts doubt."""
+    """`recall@5 is 84.1%, below the floor of 85.0%`, and what the interval adds where it decides or casts doubt.
+
+    Where it does not hold, the value is the one that counts, without a gain that only the judge has seen.
+    """
     counted = gate.measured.counted if reason.ruling is not Ruling.HOLDS else None
     value = counted.value if counted else gate.measured.value or 0.0
     threshold = gate.limits.threshold or 0.0
@@ -141,17 +144,16 @@ def _threshold(reason: Reason, gate: GateResult, _: str) -> str:
     if abs(value - threshold) <= TOLERANCE:
         where = "exactly at"
     limit = limit_word(gate.direction)
-    doubt = _doubt(
-        reason,
-        gate,
-        f"not proven to hold the {limit}",
-        interval_text(counted.ci if counted else gate.measured.ci, unit),
-    )
-    verb, gain = "is", ""
+    interval = interval_text(counted.ci if counted else gate.measured.ci, unit)
+    doubt = _doubt(reason, gate, f"not proven to hold the {limit}", interval)
+    verb = "is"
+    uncounted_gain = ""
     if counted and value != gate.measured.value:
-        verb, gain = "counts as", "; a gain that only the judge has seen does not count"
-    now, bound = value_text(value, unit, decimals), value_text(threshold, unit, decimals)
-    return f"{gate.metric} {verb} {now}, {where} the {limit} of {bound}{doubt}{gain}"
+        verb = "counts as"
+        uncounted_gain = "; a gain that only the judge has seen does not count"
+    now = value_text(value, unit, decimals)
+    floor = value_text(threshold, unit, decimals)
+    return f"{gate.metric} {verb} {now}, {where} the {limit} of {floor}{doubt}{uncounted_gain}"
 
 
 def _regression(reason: Reason, gate: GateResult, _: str) -> str:

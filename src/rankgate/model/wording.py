@@ -28,7 +28,9 @@ def value_text(value: float, unit: Unit, decimals: int | None = None) -> str:
 
 def delta_text(delta: float, unit: Unit, decimals: int | None = None) -> str:
     """`−5.8 pp`, `+0.012` or `+3.1 ms`; a difference that rounds to nothing is `±0.0 pp`."""
-    sign = "±" if vanishes(delta, unit, decimals) else "+" if delta > 0 else MINUS
+    sign = "+" if delta > 0 else MINUS
+    if vanishes(delta, unit, decimals):
+        sign = "±"
     return f"{sign}{_digits(delta, unit, decimals)}{' pp' if unit is Unit.SHARE else _SUFFIXES[unit]}"
 
 
