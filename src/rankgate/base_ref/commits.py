@@ -115,7 +115,8 @@ def refuse_committed_verdicts(inputs: Inputs, commits: Commits, trees: Trees) ->
 
     runs = [inputs.run, *(each.inputs.run for each in criteria)]
     beside = [verdicts_beside(run.path) for run in runs if run]
-    for path in [inputs.verdicts] if inputs.verdicts else beside:  # beside a run none is read where one is named
+    paths = [inputs.verdicts] if inputs.verdicts else beside  # beside a run none is read where one is named
+    for path in paths:
         if trees.head.copy(path) is not None:
             which = f"with {option('base')} only verdicts of a `rankgate judge` in the same job count"
             raise bad_input(f"is a file of the commit; {which}", file=shown_path(path))
@@ -250,7 +251,10 @@ def located(inputs: Inputs, criteria: Criteria, trees: Trees) -> Criteria:
     for key, file in (("run", run), ("baseline", baseline)):
         if file is not None and (file.path == STDIN or Path(file.path).is_fifo()):
             raise bad_input(f"with {option('base')} the {key} is read more than once; name a file", key=option(key))
-    for path in (*(parts_of(run.path) if run else ()), *filter(None, [criteria.inputs.scores])):
+    paths = parts_of(run.path) if run else []
+    if criteria.inputs.scores:
+        paths = [*paths, criteria.inputs.scores]
+    for path in paths:
         trees.refuse_link(path)
     if run and inputs.run is None and trees.brought(run.path) == "added":
         raise bad_input("only the pull request's commit has this run; let the job record it", file=shown_path(run.path))
@@ -403,11 +407,13 @@ def judge_file_changes(base: Criteria, head: Criteria, trees: Trees) -> list[Key
     files = {"judge.prompts": (base.judge.prompts, head.judge.prompts)}
     if base.judge.calibration and head.judge.calibration:
         files["judge.calibration.file"] = (base.judge.calibration.file, head.judge.calibration.file)
-    return [
-        KeyChange(key=key, before=path, after=path, weakens=True)
-        for key, (path, path_now) in files.items()
-        if path and path == path_now and _digest_in(trees.base, path) != _digest_in(trees.head, path)
-    ]
+    changes: list[KeyChange] = []
+    for key, (base_path, head_path) in files.items():
+        if base_path is None or base_path != head_path:
+            continue
+        if _digest_in(trees.base, base_path) != _digest_in(trees.head, base_path):
+            changes.append(KeyChange(key=key, before=base_path, after=base_path, weakens=True))
+    return changes
 
 
 def _digest_in(tree: Tree, path: str) -> str | None:

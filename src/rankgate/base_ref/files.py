@@ -207,10 +207,11 @@ class Trees(msgspec.Struct, frozen=True):
         """Whether a file is one that the judged commit has, and the base has not or has otherwise."""
         if not self.head.has(path):
             return None
-        now, before = self.head.entry(path), self.base.entry(path)  # nothing of a submodule's
-        if now is None or before is None:
+        of_head = self.head.entry(path)  # nothing of a submodule's
+        of_base = self.base.entry(path)
+        if of_head is None or of_base is None:
             return "added"
-        return "edited" if now != before else None
+        return "edited" if of_head != of_base else None
 
     def refuse_moved_link(self, names: Iterable[str]) -> None:
         """Refuse a current directory that a link leads to which the pull request has changed, or put in its place.
@@ -228,9 +229,10 @@ class Trees(msgspec.Struct, frozen=True):
 
     def refuse_link(self, path: str) -> None:
         """Refuse a symbolic link on the way to a file: behind it may lie another, as the baseline in place of a run."""
-        whole, root = Path(os.path.normpath(Path.cwd() / path)), Path(self.repository.root)
-        within = [parent for parent in whole.parents if parent != root and parent.is_relative_to(root)]
-        if any(map(Path.is_symlink, [whole, *within])):
+        file = Path(os.path.normpath(Path.cwd() / path))
+        root = Path(self.repository.root)
+        folders = [parent for parent in file.parents if parent != root and parent.is_relative_to(root)]
+        if any(map(Path.is_symlink, [file, *folders])):
             raise bad_input("is a symbolic link, or lies behind one; name the file itself", file=shown_path(path))
 
     def refuse_outside(self, path: str | None) -> None:
@@ -283,11 +285,12 @@ def trees_at(ref: str) -> Iterator[Trees]:
         what = "is the commit that is judged; name what it is to be merged into"
         raise GitError(f"{option('base')} {shown(ref)} {what}")
     with tempfile.TemporaryDirectory(prefix="rankgate-base-") as directory:
-        room, objects = shown_path(directory), Objects()
+        objects = Objects()
+        copies = shown_path(directory)
         trees = Trees(
             repository=repository,
-            base=Tree(repository, base, f"{room}/base", objects=objects),
-            head=Tree(repository, head, f"{room}/head", objects=objects),
+            base=Tree(repository, base, f"{copies}/base", objects=objects),
+            head=Tree(repository, head, f"{copies}/head", objects=objects),
         )
         try:
             yield trees

@@ -84,8 +84,9 @@ class BranchPlace:
                 entries[name] = entry
         if not entries:
             return {}
-        what = next(iter(entries)) if len(entries) == 1 else f"{len(entries):,} files of the branch"
-        return dict(zip(entries, self._clone.blobs(what, [entry.sha for entry in entries.values()]), strict=True))
+        what = "".join(entries) if len(entries) == 1 else f"{len(entries):,} files of the branch"
+        blobs = self._clone.blobs(what, [entry.sha for entry in entries.values()])
+        return dict(zip(entries, blobs, strict=True))
 
     def create(self, files: Mapping[str, bytes], message: str) -> bool:
         """Put a commit with them on top of the branch as last seen."""
@@ -155,7 +156,8 @@ class BranchPlace:
     def _fetched_tip(self, depth: int = 1) -> str | None:
         """The remote's tip. In a shallow clone no more than that is fetched; a whole one must not become shallow."""
         clone = self._clone
-        ref = clone.fetch(f"refs/heads/{self.branch}", self.branch, *([f"--depth={depth}"] if clone.shallow else []))
+        options = [f"--depth={depth}"] if clone.shallow else []
+        ref = clone.fetch(f"refs/heads/{self.branch}", self.branch, *options)
         return clone.object_of("rev-parse", "--verify", ref) if ref else None
 
     def _tip_at(self, commit: str) -> _Tip:

@@ -56,8 +56,9 @@ class BucketPlace:
     def read(self, names: Sequence[str], *, exact: bool = False) -> Mapping[str, bytes]:
         """Records from their copies where these have them; all else, many at once, as it is."""
         known: dict[str, bytes] = {}
-        for copy, copied in self._copied(names).items() if not exact else ():
-            known |= {name: copied[name] for name in names if copy == _copy_of(name) and name in copied}
+        if not exact:
+            for copy, copied in self._copied(names).items():
+                known |= {name: copied[name] for name in names if copy == _copy_of(name) and name in copied}
         return known | self._get([name for name in names if name not in known])
 
     def create(self, files: Mapping[str, bytes], message: str) -> bool:

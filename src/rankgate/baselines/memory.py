@@ -335,6 +335,12 @@ def _gold_file(record: Record) -> str | None:
     return f"{RUNS}/gold-{digits}.json" if _GOLD.fullmatch(digits) else None
 
 
+def newest_accepted(memory: Memory) -> Record | None:
+    """What is accepted now; None where nothing is."""
+    accepted = memory.read("accepted")
+    return accepted[-1] if accepted else None
+
+
 def lookup(memory: Memory, word: str) -> Record:
     """The record that a word names: `accepted`, or the first digits of an id or a commit.
 
@@ -352,13 +358,17 @@ def lookup(memory: Memory, word: str) -> Record:
         # Both are named by their digits; of a commit the newest record counts, as it does where a check chooses one.
         # Dates are compared as they are written; of one day what stands later in the logs.
         known = sorted([*memory.read("history"), *accepted], key=lambda record: record.date)
-        by_name = {name: record for record in known for name in (record.commit, record.id) if name}
-        meant = [word] if word in by_name else [name for name in by_name if name.startswith(word)]
-        if len(meant) > 1:
-            named_by = ", ".join(f"{name[:MAX_SHOWN]} of {by_name[name].date}" for name in meant)
-            raise bad_input(f"{shown(word)} are the first digits of {named_by}; write more of them", file=memory.spec)
-        if meant:
-            return by_name[meant[0]]
+        by_name: dict[str, Record] = {}
+        for record in known:
+            by_name[record.id] = record
+            if record.commit:
+                by_name[record.commit] = record
+        names = [word] if word in by_name else [name for name in by_name if name.startswith(word)]
+        if len(names) > 1:
+            several = ", ".join(f"{name[:MAX_SHOWN]} of {by_name[name].date}" for name in names)
+            raise bad_input(f"{shown(word)} are the first digits of {several}; write more of them", file=memory.spec)
+        if names:
+            return by_name[names[0]]
     wanted = "an id, the first digits of a commit, or `accepted`"
     advice = f"name {wanted} (`rankgate baseline history` lists them)"
     raise bad_input(f"has no run {shown(word)}; {advice}", file=memory.spec)

@@ -121,8 +121,10 @@ def amended(accepted: Sequence[Record], record: Record) -> Record:
     A job that is started again would else judge the run by itself and replace the reason for which it was accepted.
     Without a commit, another day is another acceptance. `accepted` is oldest first.
     """
-    first = next(reversed(accepted), None)
-    if first is None or first.id != record.id or not (record.commit or first.date == record.date):
+    if not accepted:
+        return record
+    first = accepted[-1]
+    if first.id != record.id or not (record.commit or first.date == record.date):
         return record
     reasons = dict.fromkeys([*_reasons(first), *_reasons(record)])
     by = first.by or record.by

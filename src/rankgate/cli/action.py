@@ -162,9 +162,11 @@ def judge() -> int:
     job = this_job()
     if concerns_forks(job.context):
         at_base = _at_base(job)
-        left = job.directory / _PULLS
+        pulls_file = job.directory / _PULLS
         with interrupted_once():
-            _publish(job, lambda client: judge_fork(client, job.context, job.settings, at_base, job.artifact, left))
+            _publish(
+                job, lambda client: judge_fork(client, job.context, job.settings, at_base, job.artifact, pulls_file)
+            )
         report = next((each.report for each in _pulls(job)), None)  # the worst of a fork's run
     elif job.inputs.report:
         report = read_or_not_judged(job.inputs.report, today())[0]
@@ -234,11 +236,10 @@ def recorded() -> int:
     if check is None or context.pull is None:
         raise bad_input(f"{context.event} is no event of a pull request", key="GITHUB_EVENT_NAME")
     client = Client(context.api_url, token_of(), tell=print)
-    number, base = context.pull.number, check.record.base
+    pull_and_base = (context.pull.number, check.record.base)
     try:
-        runs = [
-            record.run for record, at in reports(client, check) if at and record.pull == number and record.base == base
-        ]
+        completed = [record for record, at in reports(client, check) if at]
+        runs = [record.run for record in completed if (record.pull, record.base) == pull_and_base]
         if not runs:
             raise bad_input("no run of this commit was reported for this base yet")
         archive = download_artifact(client, context.repository, max(runs), artifact_name(DEFAULT_GATE))
@@ -346,23 +347,26 @@ def _labels(job: Job, named: Inputs) -> tuple[SetLabel, ...]:
     What they are compared with is left for the check, which says it to later jobs.
     """
     labels: list[SetLabel] = []
-    context = job.context
-    queue = QUEUED.fullmatch(os.environ.get("GITHUB_REF", ""))
-
-    def work(client: Client) -> Published:
-        pull = context.pull or (pull_of(client, context.repository, int(queue["number"])) if queue else None)
-        if pull is not None:
-            base = repository_around(".").commit(named.base or "")
-            pull = replace(pull, base_sha=base, base_ref=named.pull.branch or pull.base_ref)
-            subject = _at_base(job).subject(pull, "HEAD", job.inputs.run or "")
-            (job.directory / _JUDGED).write_text(subject.text)
-            queued = context.pull is None
-            labels.extend(labels_now(client, context, job.settings, pull, subject, queued=queued))
-        return Published()
-
-    if context.event in ("pull_request", "merge_group") and not context.read_only:
-        _publish(job, work)
+    if job.context.event in ("pull_request", "merge_group") and not job.context.read_only:
+        _publish(job, lambda client: _read_labels(client, job, named, labels))
     return tuple(labels)
+
+
+def _read_labels(client: Client, job: Job, named: Inputs, labels: list[SetLabel]) -> Published:
+    """Add to the labels those of the pull request, where there is one; what cannot be read is an outcome."""
+    context = job.context
+    pull = context.pull
+    queue = QUEUED.fullmatch(os.environ.get("GITHUB_REF", ""))
+    if pull is None and queue:
+        pull = pull_of(client, context.repository, int(queue["number"]))
+    if pull is not None:
+        base = repository_around(".").commit(named.base or "")
+        pull = replace(pull, base_sha=base, base_ref=named.pull.branch or pull.base_ref)
+        subject = _at_base(job).subject(pull, "HEAD", job.inputs.run or "")
+        (job.directory / _JUDGED).write_text(subject.text)
+        queued = context.pull is None
+        labels += labels_now(client, context, job.settings, pull, subject, queued=queued)
+    return Published()
 
 
 def _at_base(job: Job) -> BaseCheckout:

@@ -9,7 +9,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import asdict, replace
 
 from rankgate.baselines.base import open_record
-from rankgate.baselines.memory import MAX_ROUNDS, Memory, NotKeptError
+from rankgate.baselines.memory import MAX_ROUNDS, Memory, NotKeptError, newest_accepted
 from rankgate.baselines.records import Record, anchor_of
 from rankgate.cli.baseline_accept import accept, answers_text, record
 from rankgate.cli.inputs import named_memory
@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
 def show(arguments: argparse.Namespace) -> str | Sequence[Block]:
     """What is accepted now."""
     memory = named_memory(arguments)
-    accepted = next(reversed(memory.read("accepted")), None)
+    accepted = newest_accepted(memory)
     if arguments.format == "json":
         return as_json({"spec": memory.spec, "accepted": accepted and described(accepted)})
     if accepted is None:

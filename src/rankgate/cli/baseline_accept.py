@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from rankgate.baselines.base import open_record
 from rankgate.baselines.clones import overtaken
-from rankgate.baselines.memory import Memory
+from rankgate.baselines.memory import Memory, newest_accepted
 from rankgate.baselines.packing import DEFAULT_DEPTH, Packed, pack, pack_run, recorded, with_context_texts
 from rankgate.baselines.records import Record, amended
 from rankgate.cli.check import judge
@@ -84,7 +84,7 @@ def accept(arguments: argparse.Namespace) -> str | Sequence[Block]:
         raise bad_input("\n".join(filter(None, (advice, refused, table))), file=candidate.record.source)
     newest: Record | None = None
     try:
-        newest = next(reversed(candidate.memory.read("accepted")), None)
+        newest = newest_accepted(candidate.memory)
         _refuse_later(newest, candidate)
     except RankgateError:
         if candidate.unusable is None:
@@ -102,10 +102,13 @@ def accept(arguments: argparse.Namespace) -> str | Sequence[Block]:
         return _json(candidate, record, added=added, accepted=True)
     lines: list[Block] = [f"accepted {record.source} as the baseline in {candidate.memory.spec}: {_size(record)}"]
     lines += [*_facts(candidate), *_small_losses(candidate, new_anchor=arguments.new_anchor)]
-    lines += _first_steps(candidate.criteria, candidate.memory.spec) if newest is None and candidate.criteria else []
+    if newest is None and candidate.criteria:
+        lines += _first_steps(candidate.criteria, candidate.memory.spec)
     if record.reason:
-        return [*lines, f"allowed: reason given: {record.reason}"]
-    return [*lines, *(["the reason is not recorded, for none was needed"] if arguments.reason else [])]
+        lines.append(f"allowed: reason given: {record.reason}")
+    elif arguments.reason:
+        lines.append("the reason is not recorded, for none was needed")
+    return lines
 
 
 def _first_steps(criteria: Criteria, spec: str) -> list[str]:
@@ -127,7 +130,7 @@ def record(arguments: argparse.Namespace) -> str | Sequence[Block]:
     green = candidate.criteria is not None and candidate.criteria.baseline.accept == "green"
     if green and report is None:
         raise bad_input("`baseline: {accept: green}` needs a gold set to judge the run by; name it with --gold")
-    _refuse_later(next(reversed(memory.read("accepted")), None), candidate)
+    _refuse_later(newest_accepted(memory), candidate)
     added = memory.add("history", candidate.record, candidate.packed.data)
     passes = green and candidate.unusable is None and report is not None and is_green(report)
     refused: str | None = None
@@ -281,7 +284,7 @@ def _with_answers(
 def _accepted_verdicts(memory: Memory) -> dict[Slot, Verdicts]:
     """What is kept with the run that is accepted now; nothing where that is damaged, which this acceptance mends."""
     try:
-        newest = next(reversed(memory.read("accepted")), None)
+        newest = newest_accepted(memory)
         return stored_verdicts(open_record(memory, newest, frozenset({RunField.VERDICTS}))) if newest else {}
     except RankgateError:
         return {}

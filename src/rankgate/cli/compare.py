@@ -99,7 +99,8 @@ def run(arguments: argparse.Namespace) -> int:
         write_atomic(page, render_report(report, judged=False))
     if arguments.format == "json":
         numbers = [_numbers(gold, each) for each in results]
-        say(as_json({"runs": dict(zip(names, numbers, strict=True))} if numbers[1:] else numbers[0]))
+        by_name = dict(zip(names, numbers, strict=True))
+        say(as_json({"runs": by_name} if len(numbers) > 1 else numbers[0]))
         return 0
     notes = [line for each in results for line in _notes(gold, plan, each.runs)]
     notes += [line for each in results for line in _by_itself(each.runs[0].run, each.runs[1].run, each.compared)]
@@ -108,7 +109,9 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         table = candidates_table(plan, base.path, dict(zip(names, results, strict=True)))
         notes.insert(0, "Each interval is for its own pair; the best of several looks better than it is.")
-    say([table, *([""] if notes else []), *dict.fromkeys(notes)])
+    if notes:
+        notes.insert(0, "")
+    say([table, *dict.fromkeys(notes)])
     return 0
 
 

@@ -188,8 +188,9 @@ def _copy_example(directory: Path) -> None:
         raise bad_input("is not an empty directory, nor one of an earlier demo; name another", file=path)
     content = _example()
     there = [name for name in content if (directory / name).is_file()]
-    ours = {name: (data, *(_changed(data) if name == SEARCH else ())) for name, data in content.items()}
-    changed = ", ".join(name for name in there if (directory / name).read_bytes() not in ours[name])
+    written = {name: [data] for name, data in content.items()}  # by a demo, each state of a file
+    written[SEARCH] += _changed(content[SEARCH])
+    changed = ", ".join(name for name in there if (directory / name).read_bytes() not in written[name])
     if changed:
         message = f"holds changed files of an earlier demo ({changed}); name another directory, or remove it"
         raise bad_input(message, file=path)

@@ -242,9 +242,9 @@ def _anchor(arguments: argparse.Namespace) -> Done:
     corpus = {each.id: each.text for each in source_texts(arguments.corpus)}
     texts = read_corpus(arguments.chunks) if arguments.chunks else ()
     chunks = {each.id: Item(each.doc_id, text=each.text) for each in texts}
-    run = arguments.run and NamedRun(arguments.run).open(frozenset({RunField.OFFSETS}))
-    for ranking in run.rankings if run else ():
-        chunks |= zip(ranking.ids, (ranking.details and ranking.details.items) or (), strict=False)
+    if arguments.run:
+        for ranking in NamedRun(arguments.run).open(frozenset({RunField.OFFSETS})).rankings:
+            chunks |= zip(ranking.ids, ranking.stated_items, strict=False)
     written = read_documents(arguments.gold.path, gold)
     documents, problems = anchor(gold, written, corpus, chunks, passages=arguments.passages)
     left = sum(documents.samples[each] is sample for each, sample in written.samples.items())
@@ -261,7 +261,8 @@ def _negatives(arguments: argparse.Namespace) -> Done:
     gold, suffix = _gold_to_change(arguments)
     criteria = criteria_if_any(arguments)
     plan = plan_of(arguments, criteria, compares=False)
-    if (by := plan.how.by) in (By.TEXT, By.SPAN):
+    by = plan.how.by
+    if by in (By.TEXT, By.SPAN):
         raise bad_input(f"negatives are ids, which match: {by.value} does not compare; use chunk or doc", key="--match")
     run = candidate_run(arguments.run, criteria, gold=gold).open(plan.needs)
     lists = {ranking.query_id: ranking for ranking in run.rankings}
@@ -272,16 +273,18 @@ def _negatives(arguments: argparse.Namespace) -> Done:
     require_fields(scores, plan, run.name)
     changed = {query: with_inserted(lists[query], negatives[query], plan.how) for query in negatives if query in lists}
     new: dict[str, list[str]] = {}
-    judged: list[bool] = []
+    total = 0
+    judged = 0
     for query, docs in negatives.items():
         sample = gold.samples[query]
         new[query] = [doc for doc in docs if doc not in sample.negatives]
-        judged += [doc in sample.gains for doc in docs]
+        total += len(docs)
+        judged += sum(doc in sample.gains for doc in docs)
     within = f"in {len(negatives):,} of {count_text(len(gold.samples), 'question')}"
     table = comparison_table(compared_with(gold, plan, scores, changed), "value", "with them")
     lines = [
-        f"{count_text(len(judged), 'hard negative')} {within}, {sum(map(len, new.values())):,} of them new",
-        f"  {sum(judged):,} judged not relevant, {judged.count(False):,} not judged: these may be relevant",
+        f"{count_text(total, 'hard negative')} {within}, {sum(map(len, new.values())):,} of them new",
+        f"  {judged:,} judged not relevant, {total - judged:,} not judged: these may be relevant",
     ]
     lines += aligned(table.rows, right=table.right)
     documents = read_documents(arguments.gold.path, gold).with_negatives(new)
@@ -295,7 +298,8 @@ def _gold_to_change(arguments: argparse.Namespace) -> tuple[Gold, str]:
     if file.path == STDIN or (path.exists() and not (path.is_file() or path.is_dir())):
         raise bad_input("GOLD is read twice, so it must be a file or a folder of BEIR", file=file.path)
     anchored = arguments.action == "anchor"
-    suffix = output_suffix(arguments, [".jsonl", ".json", *[".yaml"] * anchored], "a gold set")
+    forms = [".jsonl", ".json", ".yaml"] if anchored else [".jsonl", ".json"]
+    suffix = output_suffix(arguments, forms, "a gold set")
     if anchored:
         return read_gold(file.path, file.format, scored=False), suffix
     return gold_of(file, None), suffix

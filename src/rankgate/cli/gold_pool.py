@@ -165,7 +165,11 @@ def _merge_command(gold: str, arguments: argparse.Namespace) -> str:
         target = target.with_suffix(".jsonl")
         target = target.with_suffix(".labelled.jsonl") if target.exists() else target
     words = ["rankgate", "gold", "merge", gold, arguments.output]
-    words += ["--as-judge"] * arguments.as_judge + ["-o", target.as_posix()] + ["--force"] * target.exists()
+    if arguments.as_judge:
+        words.append("--as-judge")
+    words += ["-o", target.as_posix()]
+    if target.exists():
+        words.append("--force")
     return shlex.join(words)
 
 
@@ -261,7 +265,9 @@ def _labelled(
 
 def gain_of_grade(grade: int, top: float) -> float:
     """A grade on the scale of a gold set whose best gain is `top`: up to 1 for 2 and 3 alone, else itself up to it."""
-    return min(grade, top) if top > 1 else (top or 1.0) * (grade >= RELEVANT)
+    if top > 1:
+        return min(grade, top)
+    return (top or 1.0) if grade >= RELEVANT else 0.0
 
 
 def _traffic_sheet(arguments: argparse.Namespace, suffix: str) -> tuple[str, list[str]]:

@@ -146,8 +146,8 @@ def _refuse_existing(criteria: str | None, *, has_retriever: bool, workflows: bo
     if criteria and Path(criteria).exists():
         advice = "; without --gold the retriever is added to it" if has_retriever else ""
         raise bad_input(f"exists already; --force overwrites it{advice}", file=criteria)
-    for path in _TEXTS if workflows else ():
-        if Path(path).exists():
+    for path in _TEXTS:
+        if workflows and Path(path).exists():
             raise bad_input("exists already; --force overwrites it", file=path)
 
 
@@ -282,8 +282,10 @@ def _matched(gold: Gold, run_file: InputFile | None, metrics: Sequence[Metric]) 
     """How results match the gold set, which may name documents where the run has their chunks; the run's scores."""
     by_span = any(sample.spans for sample in gold.samples.values())
     candidates = [Matching(by=By.SPAN)] if by_span else [BY_CHUNK, Matching(by=By.DOC)]
+    if run_file is None:
+        return candidates[0], None
     first: Scores | None = None
-    for matching in candidates if run_file else []:
+    for matching in candidates:
         opened = candidate_run(run_file, None, gold=gold).open(matching.needs)
         with reading_bar() as progress:
             scores = score_run(gold, opened, Plan(metrics=metrics, how=matching), progress)

@@ -58,15 +58,19 @@ def refuse_overwriting(command: str, arguments: argparse.Namespace) -> None:
     if function := getattr(arguments, "retriever", None):
         module = function.partition(":")[0].replace(".", "/")
         inputs += [("--retriever", f"{module}.py"), ("--retriever", f"{module}/__init__.py")]
-    given = [path for name, path in inputs if name == "--criteria"]
-    for file in given or filter(None, [default_criteria() if outputs and hasattr(arguments, "criteria") else None]):
+    criteria = [path for name, path in inputs if name == "--criteria"]
+    if not criteria and outputs and hasattr(arguments, "criteria"):
+        criteria = [*filter(None, [default_criteria()])]
+    for file in criteria:
         inputs.append(("--criteria", file))
-        for key, path in inputs_named(file).items() if file != STDIN else ():  # which can be read only once
-            recorded = (command, key, Path(path).is_dir()) == ("record", "inputs.baseline", False)
+        if file == STDIN:  # which can be read only once
+            continue
+        for key, path in inputs_named(file).items():
+            recorded = command == "record" and key == "inputs.baseline" and not Path(path).is_dir()
             if key.removeprefix("inputs.") != replaced and not recorded:
                 inputs.append((f"{key} of {file}", path))
-    if (command, getattr(arguments, "action", None)) != ("judge", None):  # whose output they are
-        beside = [each for each in inputs if next(Path(each[1]).parent.glob("*.verdicts.jsonl"), None)]
+    if command != "judge" or getattr(arguments, "action", None) is not None:  # else they are its output
+        beside = [(name, path) for name, path in inputs if any(Path(path).parent.glob("*.verdicts.jsonl"))]
         if beside:
             from rankgate.judge.runs import verdicts_beside
 
@@ -165,8 +169,8 @@ def judge_in(criteria: Criteria) -> JudgeBlock:
 def plan_of(arguments: argparse.Namespace, criteria: Criteria | None, *, compares: bool = True) -> Plan:
     """What `--metrics` lists, matched as `--match` or the criteria say; without what compares, where nothing can be."""
     metrics = metrics_of(arguments.metrics)
-    for metric in metrics if not compares else ():
-        if RunField.BASELINE in metric.needs:
+    for metric in metrics:
+        if RunField.BASELINE in metric.needs and not compares:
             raise bad_input(f"{metric.name} compares with a baseline; use `rankgate compare A B`", key="--metrics")
     return Plan(
         metrics=metrics, default_k=criteria.default_k if criteria else DEFAULT_K, how=matching_of(arguments, criteria)

@@ -10,7 +10,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -53,9 +53,9 @@ from rankgate.judge.label_files import read_sample
 from rankgate.judge.runs import NEEDS, verdict_kinds_of, verdicts_beside
 from rankgate.judge.store import Store, by_slot, read_verdicts, stored_verdicts, written
 from rankgate.metrics.answers import JudgedMetric
-from rankgate.model.answers import JudgeMark, UnjudgedKind
+from rankgate.model.answers import JudgeMark, UnjudgedKind, VerdictKind
 from rankgate.model.judge_words import UNJUDGED_WORDS
-from rankgate.model.values import RunField
+from rankgate.model.values import Gold, RunField
 from rankgate.model.verdicts import Unjudged
 from rankgate.model.wording import count_text, tokens_text
 from rankgate.readers.base import Run
@@ -238,21 +238,17 @@ def _next(arguments: argparse.Namespace, outcome: Outcome | None) -> list[str]:
 def _job(arguments: argparse.Namespace, to_judge: ToJudge) -> tuple[list[str], Job]:
     """The names of the metrics, what is judged for them, and the verdicts that stored runs keep."""
     criteria = to_judge.criteria
+    golds = to_judge.golds
     block = to_judge.block
     if arguments.fork:
         budget = block.budget.model_copy(update={"calls": block.budget.fork_calls})
         block = block.model_copy(update={"budget": budget})
     if arguments.claims_of:
-        of_sample = Answers(
-            run=arguments.claims_of, answers=tuple(map(labelled_answer, read_sample(arguments.claims_of)))
-        )
+        labelled = tuple(map(labelled_answer, read_sample(arguments.claims_of)))
+        of_sample = Answers(run=arguments.claims_of, answers=labelled)
         return ["the labelled claims"], Job(block=block, verdict_kinds=OF_SAMPLE, run=of_sample, again=arguments.again)
-    chosen = [metric for name in arguments.metric for metric in metrics_of(name, "--metric")] or to_judge.metrics
-    metrics = [metric for metric in chosen if isinstance(metric, JudgedMetric)]
+    metrics = _metrics_to_judge(arguments, to_judge)
     verdict_kinds = verdict_kinds_of(metrics)
-    if not verdict_kinds:
-        text = "no metric here is by a judge's verdicts, so there is nothing to ask; faithfulness is such a metric"
-        raise bad_input(text, key="--metric") if arguments.metric else bad_input(text, file=criteria.name, key="gates")
     inputs = replace(
         inputs_of(arguments),
         run=to_judge.run,
@@ -262,30 +258,41 @@ def _job(arguments: argparse.Namespace, to_judge: ToJudge) -> tuple[list[str], J
         untrusted_run=arguments.untrusted_run,
         stores=Stores(arguments.baseline_copy),
     )
-    accepted = runs_of(inputs, criteria, criteria.plan(), to_judge.golds[0]).accepted
-    candidates = [
-        candidate_run(inputs.run, criteria, untrusted=inputs.untrusted_run, gold=gold) for gold in to_judge.golds
-    ]
-
-    def answers(runs: Iterable[Run | None]) -> list[Answers]:
-        """By every gold set, as one; none of a run that is not there."""
-        by_gold = [
-            read_answers(run, gold, verdict_kinds, block.depth)
-            for run, gold in zip(runs, to_judge.golds, strict=True)
-            if run
-        ]
-        every = dict.fromkeys(answer for each in by_gold for answer in each.answers)
-        return [replace(each, answers=tuple(every)) for each in by_gold[-1:]]
-
-    [run] = answers(candidate.open(NEEDS) for candidate in candidates)
+    accepted = runs_of(inputs, criteria, criteria.plan(), golds[0]).accepted
+    candidates = [candidate_run(inputs.run, criteria, untrusted=inputs.untrusted_run, gold=gold) for gold in golds]
+    opened_candidates = (candidate.open(NEEDS) for candidate in candidates)
+    [run] = _read_by_all(opened_candidates, golds, verdict_kinds, block.depth)
     require_answers(run)
-    baseline = next(iter(answers(accepted.open(NEEDS) for _ in to_judge.golds)), None)
-    opened = accepted.open(frozenset({RunField.VERDICTS})) if baseline else None
-    kept = stored_verdicts(opened) if opened and opened.format == "baseline" else {}
+    opened_baselines = (accepted.open(NEEDS) for _ in golds)
+    baselines = _read_by_all(opened_baselines, golds, verdict_kinds, block.depth)
+    baseline = baselines[0] if baselines else None
+    stored = accepted.open(frozenset({RunField.VERDICTS})) if baseline else None
+    kept = stored_verdicts(stored) if stored and stored.format == "baseline" else {}
     names = [metric.name for metric in metrics]
     return names, Job(
         block=block, verdict_kinds=verdict_kinds, run=run, baseline=baseline, kept=kept, again=arguments.again
     )
+
+
+def _metrics_to_judge(arguments: argparse.Namespace, to_judge: ToJudge) -> list[JudgedMetric]:
+    """Those that `--metric` names, else those of the gates."""
+    named = [metric for name in arguments.metric for metric in metrics_of(name, "--metric")]
+    metrics = [metric for metric in named or to_judge.metrics if isinstance(metric, JudgedMetric)]
+    if metrics:
+        return metrics
+    text = "no metric here is by a judge's verdicts, so there is nothing to ask; faithfulness is such a metric"
+    if named:
+        raise bad_input(text, key="--metric")
+    raise bad_input(text, file=to_judge.criteria.name, key="gates")
+
+
+def _read_by_all(
+    runs: Iterable[Run | None], golds: Sequence[Gold], verdict_kinds: frozenset[VerdictKind], depth: int
+) -> list[Answers]:
+    """One run's answers by all gold sets, opened anew for each; nothing of a run that is not there."""
+    by_gold = [read_answers(run, gold, verdict_kinds, depth) for run, gold in zip(runs, golds, strict=True) if run]
+    every = dict.fromkeys(answer for answers in by_gold for answer in answers.answers)
+    return [replace(answers, answers=tuple(every)) for answers in by_gold[-1:]]
 
 
 def _workers(arguments: argparse.Namespace) -> int:

@@ -282,15 +282,16 @@ def _calibration(
 
 
 def _metric_lines(calibration: Calibration, judges: Mapping[str, GateJudge]) -> Iterator[Block]:
-    names = ("metric", "labelled", "sees", "sensitivity", "specificity", "kappa", "the run by people", "by the judge")
-    yield Table(rows=[names, *(_row(name, each) for name, each in calibration.metrics.items())])
+    of_judge = ("metric", "labelled", "sees", "sensitivity", "specificity", "kappa")
+    headings = (*of_judge, "the run by people", "by the judge")
+    yield Table(rows=[headings, *(_row(name, each) for name, each in calibration.metrics.items())])
     segments = [
-        _row(f"{name} in {one_line(segment, LONGEST)}", each)[:6]
+        _row(f"{name} in {one_line(segment, LONGEST)}", each)[: len(of_judge)]
         for segment, metrics in calibration.segments.items()
         for name, each in metrics.items()
     ]
-    if segments:
-        yield Table(rows=[names[:6], *segments])
+    if segments:  # the run's values are of all its questions
+        yield Table(rows=[of_judge, *segments])
     yield _LEGEND
     for name, judge in judges.items():
         yield f"{name}: {labels_text(name, judge)}"
@@ -320,8 +321,12 @@ def _disagreement_lines(differing: Sequence[Disagreement]) -> Iterator[Block]:
         yield f"People and the judge disagree {times}.{first}"
     for each in differing[:_LISTED]:
         verdicts = ", ".join(f"{one_line(by, LONGEST)}: {word}" for by, word in each.people.items())
-        about = [(each.item.labelled(each.n).name.casefold(), each.item.statements[each.n]), ("passage", each.passage)]
-        texts = [("question", each.item.question), *(about if each.n else [("answer", each.item.answer)])]
+        texts = [("question", each.item.question)]
+        if each.n:
+            kind = each.item.labelled(each.n).name.casefold()
+            texts += [(kind, each.item.statements[each.n]), ("passage", each.passage)]
+        else:
+            texts.append(("answer", each.item.answer))
         yield ""
         lines = [(name, one_line(text, 200)) for name, text in texts]
         yield Pairs([*lines, ("said", f"{verdicts}; judge: {each.judge}")])

@@ -130,7 +130,9 @@ def describe(family: type[BaseMetric]) -> Facts:
     """A family as plain values."""
     direction = inspect.getattr_static(family, "direction")  # a property where whoever asks for the metric states it
     example = _example(family, family.default_cutoff)
-    examples = [example, *([_example(family, Cutoff.SAMPLE)] if family.default_cutoff is Cutoff.WHOLE else [])]
+    examples = [example]
+    if family.default_cutoff is Cutoff.WHOLE:
+        examples.append(_example(family, Cutoff.SAMPLE))
     # By verdicts, and undefined for every query that the run lacks.
     never_counts_absent = issubclass(family, JudgedMetric) and family.counts is JudgedMetric.counts
     return {
@@ -278,8 +280,9 @@ def _entry(facts: Facts) -> str:
     if facts["kind"] == "metric":
         left.append(f"  {facts['direction']}, {range_text(facts)}" if facts["direction"] else "  as its user states")
     needs = needs_text(facts)
-    texts = [facts["meaning"], facts.get("formula"), f"needs {needs}" if needs else None]
-    right = [line for text in texts if text for line in textwrap.wrap(text, _WIDTH - _NAMES, break_on_hyphens=False)]
+    right: list[str] = []
+    for text in (facts["meaning"], facts.get("formula"), f"needs {needs}" if needs else None):
+        right += textwrap.wrap(text or "", _WIDTH - _NAMES, break_on_hyphens=False)
     if len(left[0]) >= _NAMES:
         right.insert(0, "")
     return "\n".join(f"{one:{_NAMES}}{other}".rstrip() for one, other in zip_longest(left, right, fillvalue=""))

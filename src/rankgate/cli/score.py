@@ -129,8 +129,7 @@ def _dated(gold: Gold, seen: dict[str, AsOf], rankings: Iterable[Ranking]) -> It
     for ranking in rankings:
         if (sample := gold.samples.get(ranking.query_id)) and sample.as_of:
             kept = _valid_on(ranking, sample.as_of)
-            items = (ranking.details and ranking.details.items) or ()
-            undated = sum(item.version is None for item in items)
+            undated = sum(item.version is None for item in ranking.stated_items)
             seen[ranking.query_id] = AsOf(kept, len(ranking.ids) - len(kept.ids), undated)
         yield ranking
 

@@ -102,7 +102,9 @@ def _print_hanging(lead: str, text: str, indent: int, console: Console) -> None:
     """The text after its lead, its further rows `indent` columns in."""
     width = min(console.width, MAX_PROSE)
     if width < max(NARROWEST, 2 * indent):
-        lead, text, indent = "", f"{lead}{text}".lstrip(" "), 0
+        text = f"{lead}{text}".lstrip(" ")
+        lead = ""
+        indent = 0
     for number, row in enumerate(_wrapped(text, width - indent, console) or [Text()]):
         console.print(_styled(" " * indent if number else lead) + row, soft_wrap=True, highlight=False)
 
@@ -119,7 +121,8 @@ def _wrapped(text: str, width: int, console: Console) -> list[Text]:
 def _print_table(table: Table, console: Console) -> None:
     """As a table if it fits with one column wrapped, without broken words and tall cells; else a paragraph a row."""
     rows = [[log_line(text) for text in row] for row in table.rows]
-    kept = [index for index, column in enumerate(zip(*rows, strict=True)) if any(column[1:])] or range(len(rows[0]))
+    filled = [index for index, column in enumerate(zip(*rows, strict=True)) if any(column[1:])]
+    kept = filled or range(len(rows[0]))
     rows = [[row[index] for index in kept] for row in rows]
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
     wrapped = max(range(len(kept)), key=lambda index: (kept[index] not in table.right, widths[index]))
@@ -134,10 +137,10 @@ def _print_table(table: Table, console: Console) -> None:
     grid = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, GAP - 1, 0, 0))
     for column, heading in enumerate(rows[0]):
         grid.add_column(heading, justify="right" if kept[column] in table.right else "left", no_wrap=column != wrapped)
-    for row, cell in zip(rows[1:], cells[1:], strict=True):
-        grid.add_row(
-            *(Text("\n").join(cell) if column == wrapped else _styled(text) for column, text in enumerate(row))
-        )
+    for row, wrapped_cell in zip(rows[1:], cells[1:], strict=True):
+        texts = list(map(_styled, row))
+        texts[wrapped] = Text("\n").join(wrapped_cell)
+        grid.add_row(*texts)
     console.print(Padding(grid, (0, 0, 0, INDENT), expand=False))
 
 

@@ -36,7 +36,8 @@ def problems_of(
 ) -> list[Problem]:
     """All problems of a document by line: those that are `known`, and why it was refused."""
     problems = [_problem(document, name, path, text) for path, text in known]
-    for error in refused.errors(include_url=False) if refused is not None else ():
+    errors = refused.errors(include_url=False) if refused is not None else []
+    for error in errors:
         if error["type"] == "too_short" and error["input"]:
             continue  # a list whose entries were all refused
         location: KeyPath = error["loc"]
@@ -56,9 +57,11 @@ def _problem(document: YamlDocument, name: str, location: KeyPath, text: str) ->
     value = document.value
     for step in location:
         if isinstance(step, str) and isinstance(value, dict):
-            path, value = (*path, step), value.get(step)
+            value = value.get(step)
+            path = (*path, step)
         elif isinstance(step, int) and isinstance(value, list):
-            path, value = (*path, step), value[step]
+            value = value[step]
+            path = (*path, step)
     return Problem(text, name, document.line(path), dotted(path) or None)
 
 
@@ -105,8 +108,10 @@ def _unknown(key: str, value: object, known: list[str]) -> str:
 
 def _within(value: Any) -> Iterator[tuple[str, Any]]:
     """The keys that stand anywhere within a value, with theirs."""
-    for key, inner in value.items() if isinstance(value, dict) else ():
-        yield from ((key, inner), *_within(inner))
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield key, inner
+            yield from _within(inner)
 
 
 def _value_text(value: object) -> str:

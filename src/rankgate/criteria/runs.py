@@ -72,8 +72,10 @@ class RunFile(msgspec.Struct, frozen=True, kw_only=True):
         from rankgate.metrics.lines import Score  # noqa: PLC0415 -- paid only where criteria name scores
         from rankgate.readers.per_query import with_scores  # noqa: PLC0415 -- as above
 
-        metrics = [metric for metric in criteria.metrics() if isinstance(metric, Score)]
-        fields = {name for metric in metrics for name in (metric.field, metric.drop_from) if name}
+        fields: set[str] = set()
+        for metric in criteria.metrics():
+            if isinstance(metric, Score):
+                fields.update(filter(None, (metric.field, metric.drop_from)))
         return with_scores(run, scores, fields)
 
     def _untrusted(self, needs: frozenset[RunField]) -> Run:
@@ -279,7 +281,7 @@ def texts_of(run: ScoredRun, wanted: Collection[str]) -> dict[str, str]:
     states_texts = False
     with suppress(RankgateError):
         for ranking in _again(run, frozenset({RunField.TEXTS})):
-            stated = list(zip(ranking.ids, (ranking.details and ranking.details.items) or (), strict=False))
+            stated = list(zip(ranking.ids, ranking.stated_items, strict=False))
             texts |= {name: item.text[:_LONGEST_TEXT] for name, item in stated if item.text and name in wanted}
             states_texts = states_texts or any(item.text for _, item in stated)
             items += len(ranking.ids)

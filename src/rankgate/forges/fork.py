@@ -46,13 +46,13 @@ class Judged(msgspec.Struct, frozen=True):
 
 
 def judge_fork(
-    client: Client, context: Context, settings: Settings, at_base: BaseCheckout, artifact: str, left: Path
+    client: Client, context: Context, settings: Settings, at_base: BaseCheckout, artifact: str, pulls_file: Path
 ) -> Published:
     """Put the check of every open pull request of that commit in progress, and judge each by its own base.
 
-    Nothing of the artifact, which has the name that the gate's workflow gives it, says which one it is for. In the file
-    `left` are the pull requests from the first, so that whatever ends this, no check is left in progress; the one with
-    the worst report comes first.
+    Nothing of the artifact, which has the name that the gate's workflow gives it, says which one it is for. In
+    `pulls_file` are the pull requests from the first, so that whatever ends this, no check is left in progress; the one
+    with the worst report comes first.
     """
     try:
         work = _work_for(client, context, settings)
@@ -61,12 +61,13 @@ def judge_fork(
     if isinstance(work, str):
         return Published([f"nothing to do: {work}"], [])
     by_number = {pull.number: Judged(replace(work.context, pull=pull)) for pull in work.pulls}
-    write_atomic(left, msgspec.json.encode([*by_number.values()]))
+    write_atomic(pulls_file, msgspec.json.encode([*by_number.values()]))
     outcome = joined(*(announce(client, each.context, settings) for each in by_number.values()))
-    left_behind = _downloaded(client, work.context, artifact)
+    downloaded = _downloaded(client, work.context, artifact)
     for pull in work.pulls:
-        by_number[pull.number] = _judged(client, work, settings, at_base, pull, left_behind)
-        write_atomic(left, msgspec.json.encode(sorted(by_number.values(), key=_severity, reverse=True)))
+        by_number[pull.number] = _judged(client, work, settings, at_base, pull, downloaded)
+        worst_first = sorted(by_number.values(), key=_severity, reverse=True)
+        write_atomic(pulls_file, msgspec.json.encode(worst_first))
     return outcome
 
 
@@ -86,7 +87,10 @@ def publish_each(client: Client, judged: Sequence[Judged], settings: Settings, e
 
 
 class _Work(msgspec.Struct, frozen=True):
-    """The run that judged, the pull requests with its commit or the queue's group, and those judged by both sides."""
+    """What to judge: the pull requests with the commit of the context's run, or the queue's group.
+
+    `by_writers` are the numbers of those that are judged by their own files too, as the repository's writers made them.
+    """
 
     context: Context
     pulls: Sequence[Pull]
@@ -166,7 +170,7 @@ def _recorded(
     return sorted(ours, key=lambda each: (each["id"], each["run_attempt"]))
 
 
-class _Left(NamedTuple):
+class _ForkArtifact(NamedTuple):
     """What a fork's workflow left: the run, the gold set that its job made, and what was wrong with either."""
 
     run: bytes = b""
@@ -174,30 +178,32 @@ class _Left(NamedTuple):
     problems: Sequence[Problem] = ()
 
 
-def _downloaded(client: Client, context: Context, artifact: str) -> _Left:
+def _downloaded(client: Client, context: Context, artifact: str) -> _ForkArtifact:
     try:
         data = download_artifact(client, context.repository, context.run.id, artifact)
-        return _Left(read_member(data, MEMBER), read_member(data, GOLD, optional=True) or None)
+        return _ForkArtifact(read_member(data, MEMBER), read_member(data, GOLD, optional=True) or None)
     except RankgateError as error:
-        return _Left(problems=error.problems)
+        return _ForkArtifact(problems=error.problems)
     except ForgeError as error:
-        return _Left(problems=[Problem(str(error))])
+        return _ForkArtifact(problems=[Problem(str(error))])
 
 
-def _judged(client: Client, work: _Work, settings: Settings, at_base: BaseCheckout, pull: Pull, left: _Left) -> Judged:
+def _judged(
+    client: Client, work: _Work, settings: Settings, at_base: BaseCheckout, pull: Pull, artifact: _ForkArtifact
+) -> Judged:
     """A pull request at the tip of its base, with the report by its own base; a writer's by its own files, too."""
     try:
         based = at_base.at_tip(pull) if pull.number != QUEUE else pull
-        if left.problems:
-            return Judged(replace(work.context, pull=based), at_base.not_judged(left.problems))
+        if artifact.problems:
+            return Judged(replace(work.context, pull=based), at_base.not_judged(artifact.problems))
         judge = _judged_by_both if pull.number in work.by_writers else _judged_by_base
-        return judge(client, work, settings, at_base, based, left)
+        return judge(client, work, settings, at_base, based, artifact)
     except RankgateError as error:
         return Judged(replace(work.context, pull=pull), at_base.not_judged(error.problems))
 
 
 def _judged_by_both(
-    client: Client, work: _Work, settings: Settings, at_base: BaseCheckout, pull: Pull, left: _Left
+    client: Client, work: _Work, settings: Settings, at_base: BaseCheckout, pull: Pull, left: _ForkArtifact
 ) -> Judged:
     """The report on a writer's pull request or a group of the queue, by the base and the head."""
     context = work.context
@@ -214,12 +220,12 @@ def _judged_by_both(
 
 
 def _judged_by_base(
-    client: Client, work: _Work, settings: Settings, at_base: BaseCheckout, pull: Pull, left: _Left
+    client: Client, work: _Work, settings: Settings, at_base: BaseCheckout, pull: Pull, left: _ForkArtifact
 ) -> Judged:
     """The report on a fork's pull request, by the base alone."""
     subject = at_base.subject(pull, None, left.run)
     labels = labels_now(client, work.context, settings, pull, subject)
-    accepted_by = [each.by for each in labels if (each.name, each.state) == (ACCEPT_RANKINGS, "counts")]
+    accepted_by = [each.by for each in labels if each.name == ACCEPT_RANKINGS and each.state == "counts"]
     report = at_base.judge(pull, left.run, accepted=bool(accepted_by))
     if accepted_by:
         report = replace(report, origin=replace(report.origin, fork_runs="trusted"))

@@ -381,6 +381,11 @@ class Ranking(msgspec.Struct, frozen=True, gc=False):
     question_digest: str | None = None
     traffic: bool = False
 
+    @property
+    def stated_items(self) -> Sequence[Item]:
+        """What the run says of each item, in their order; nothing where it was not read with that."""
+        return (self.details and self.details.items) or ()
+
     def context(self, depth: int = CONTEXT_DEPTH) -> list[tuple[str, str | None]]:
         """Ids and texts of what the prompt held: the context that the line states, else the first `depth` items.
 

@@ -118,6 +118,10 @@ def _text(key: str, value: object) -> str:
     return value
 
 
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
+
+
 def source_texts(path: str) -> Iterator[Document]:
     r"""The documents of a file or, by sorted path, of all files below a directory that have one of `SUFFIXES`.
 
@@ -130,8 +134,10 @@ def source_texts(path: str) -> Iterator[Document]:
         RankgateError: nothing to read, not UTF-8, lines that are no documents or chunks of one; all at once.
     """
     root = Path(path)
-    below = [each for each in root.rglob("*") if not any(part.startswith(".") for part in each.relative_to(root).parts)]
-    wanted = [each for each in (below if root.is_dir() else [root]) if each.suffix.lower() in SUFFIXES]
+    candidates = [root]
+    if root.is_dir():
+        candidates = [each for each in root.rglob("*") if not _is_hidden(each.relative_to(root))]
+    wanted = [each for each in candidates if each.suffix.lower() in SUFFIXES]
     top = root.resolve()
     wanted = [each for each in wanted if each == root or (each.is_file() and each.resolve().is_relative_to(top))]
     files = [each for each in wanted if each == root or each.read_bytes().strip()]

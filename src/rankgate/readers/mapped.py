@@ -133,7 +133,8 @@ def _item(entry: Any, finder: Finder, where: str) -> Any:
         names = ", ".join(map(shown, names_of(entry)))
         raise ValueError(f"{where} is an object, so the map must name its chunk_id (found: {names})")
     item = {key: _plain(finder.optional(key, entry)) for key in _EXTRAS}
-    item["chunk_id"] = doc = id_of(finder.required("chunk_id", entry, where), where)
+    doc = id_of(finder.required("chunk_id", entry, where), where)
+    item["chunk_id"] = doc
     score = finder.optional("score", entry)
     item["score"] = None if score is None else finder.fields.sign * _number(score, "score", doc)
     if finder.names("rank"):
@@ -169,22 +170,24 @@ def _row(record: Any, finder: Finder) -> _Result:
 
 
 def _cells(record: Mapping[str, str], finder: Finder) -> _Result:
-    """The same of a row of texts, where an empty one says nothing."""
-    names = {key: getattr(finder.fields, key) for key in ("query_id", "chunk_id", *_READ_AS) if finder.names(key)}
-    query = f"query {shown(record[names['query_id']])}"
-    values: dict[str, Any] = {name: cell or None for name, cell in record.items()}
-    for key, what in (("query_id", "query"), ("chunk_id", "result")):
-        cell = record[names[key]]
+    """The result that a row of texts is, as of CSV, in which an empty cell says nothing."""
+    columns = {key: getattr(finder.fields, key) for key in ("query_id", "chunk_id", *_READ_AS) if finder.names(key)}
+    query_id = record[columns["query_id"]]
+    chunk_id = record[columns["chunk_id"]]
+    query = f"query {shown(query_id)}"
+    for cell, what in ((query_id, "query"), (chunk_id, "result")):
         if not cell:
             raise ValueError(f"{query}: the id of the {what} is empty")
         if cell.startswith(("['", '["')) and cell.endswith("]"):
             raise ValueError(f"{query}: {shown(cell)} is no id: {RAGAS_CSV}")
-    for key in (key for key in _READ_AS if key in names):
-        text = record[names[key]].strip()
-        number = _READ_AS[key](text)
-        if number is None and (text or key in ("score", "rank")):
-            raise ValueError(f"{query}: {_unlike(record[names[key]], key, record[names['chunk_id']])}")
-        values[names[key]] = number
+    values: dict[str, Any] = {name: cell or None for name, cell in record.items()}
+    for key, number_in in _READ_AS.items():
+        if key in columns:
+            cell = record[columns[key]]
+            number = number_in(cell.strip())
+            if number is None and (cell.strip() or key in ("score", "rank")):
+                raise ValueError(f"{query}: {_unlike(cell, key, chunk_id)}")
+            values[columns[key]] = number
     return _row(values, finder)
 
 

@@ -90,13 +90,16 @@ class ParquetFile:
         self.connection = connection
         # Directories called key=value are no columns here; by the first part's types 0.5 would be 0 where that has 1.
         options = "hive_partitioning = false, binary_as_string = true, union_by_name = true"
-        parts = self._parts(source.spread) if source.spread else [_pattern(source.file.path if source.file else "")]
+        parts = [_pattern(source.file.path)] if source.file else []
+        if source.spread:
+            parts = self._parts(source.spread)
         self.paths = "[" + ", ".join("'" + path.replace("'", "''") + "'" for path in parts) + "]"
         self.folders = {path.rpartition("/")[0] for path in parts}
         options += ", filename = true" if len(self.folders) > 1 else ""
         self.table = f"read_parquet({self.paths}, {options})"
         sizes = f"SELECT sum(greatest(total_uncompressed_size, num_values)) FROM parquet_metadata({self.paths})"  # noqa: S608
-        ((unpacked,), (packed,)) = *self.rows(sizes), *self.rows(f"SELECT sum(size) FROM read_blob({self.paths})")  # noqa: S608
+        [(unpacked,)] = self.rows(sizes)
+        [(packed,)] = self.rows(f"SELECT sum(size) FROM read_blob({self.paths})")  # noqa: S608
         refuse_expansion(int(unpacked or 0), int(packed), self.name)
         self.columns = self._types(f"FROM {self.table}")
 
@@ -105,9 +108,11 @@ class ParquetFile:
         if "://" in spread:
             cloud, path = cloud_at(spread, _ADDRESS)
             self.connection.register_filesystem(cloud)
-            root = top = cloud.unstrip_protocol(path)
+            root = cloud.unstrip_protocol(path)
+            top = root
         else:
-            root, top = os.path.abspath(spread), _pattern(spread)  # noqa: PTH100
+            root = os.path.abspath(spread)  # noqa: PTH100
+            top = _pattern(spread)
         many = has_wildcard(spread)
         listed = self._glob(root) if many else self._glob(f"{top}/**") or self._glob(top)
         folders = {each.rpartition("/")[0] for each in listed}  # which fsspec lists too
@@ -233,12 +238,12 @@ def _results(file: ParquetFile, fields: FieldMap, needs: frozenset[RunField], lo
 def gathered(results: list[dict[str, Any]], needs: frozenset[RunField]) -> Gathered:
     """A query's rows, each a mapping of what its columns hold."""
     keys = [key for key in ("doc_id", "doc_version", "text", "start", "end") if needed(key, needs)]
-    keys += ["score"] * (RunField.ITEM_SCORES in needs)
-    extras = [{key: each[key] for key in keys if each.get(key) is not None} or None for each in results]
-    rows = [
-        Row(each["chunk_id"], each.get("score", 0.0), each.get("rank", 0), extra)
-        for each, extra in zip(results, extras, strict=True)
-    ]
+    if RunField.ITEM_SCORES in needs:
+        keys.append("score")
+    rows: list[Row] = []
+    for result in results:
+        extras = {key: result[key] for key in keys if result.get(key) is not None}
+        rows.append(Row(result["chunk_id"], result.get("score", 0.0), result.get("rank", 0), extras or None))
     return Gathered(None, rows)
 
 

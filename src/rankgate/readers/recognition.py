@@ -199,11 +199,13 @@ def of_two(start: Beginning) -> str:
     contract_keys: Collection[str] = {"expected_output"} if start.gold else LISTS
     contract_key = min(keys.intersection(contract_keys), default="")
     ragas_key = min(keys.intersection(RAGAS_REFERENCE if start.gold else RAGAS_RETRIEVED), default="")
-    other_name, other_key = "rows", ""
+    other_name = "rows"
+    other_key = ""
     if ragas_key and RAGAS_QUESTION in keys:
-        other_name, other_key = "ragas", ragas_key
+        other_name = "ragas"
+        other_key = ragas_key
     elif keys & ORDERS and not start.gold:
-        other_key = next(iter(named(DOC, keys - {"id"})), "")
+        other_key = "".join(named(DOC, keys - {"id"})[:1])
     if not contract_key or not other_key:
         return ""
     name = "jsonl" if start.json == "{" else "json"

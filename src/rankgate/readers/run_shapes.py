@@ -122,7 +122,10 @@ def loose_shape(needs: frozenset[RunField], *, stored: bool = False) -> type[Loo
         rewrite: Any = msgspec.defstruct("Rewrite", [("topk", listed), ("query", str | None, None)], gc=False)
         lists.append((RunField.REWRITES.value, list[rewrite] | None, None))
     fields = lists + _added(_LINE_KEYS, needs)
-    fields += [("judge", str | None, None)] * (RunField.SCORES in needs) + _ANSWER_FIELDS * (RunField.ANSWER in needs)
+    if RunField.SCORES in needs:
+        fields.append(("judge", str | None, None))
+    if RunField.ANSWER in needs:
+        fields += _ANSWER_FIELDS
     if stored and RunField.VERDICTS in needs:  # of another run they are what its author would like to read
         fields.append((RunField.VERDICTS.value, Any, None))
     return msgspec.defstruct("Line", fields, bases=(LooseLine,), gc=False, rename=CAMEL)  # type: ignore[return-value]

@@ -89,7 +89,9 @@ def _opened(path: str, name: str) -> int:
 
 
 def _measure_lines(read: Callable[[int], bytes], name: str, most: int, *, jsonl: bool) -> None:
-    total = lines = length = 0  # length: of the line that has not ended yet
+    total = 0
+    lines = 0
+    length = 0  # of the line that has not ended yet
     begun = False
     while chunk := read(_CHUNK):
         if jsonl and not begun and (start := (chunk if total else chunk.removeprefix(BOM)).lstrip()):
@@ -114,10 +116,11 @@ def _measure_lines(read: Callable[[int], bytes], name: str, most: int, *, jsonl:
 
 def _bounded(run: Run) -> Iterator[Ranking]:
     """The rankings, none of them longer than allowed, and together no more than memory is meant to hold."""
-    count = held = 0
+    count = 0
+    held = 0
     for ranking in run.rankings:
-        details = ranking.details
-        for each in filter(None, [ranking, *([details.raw, *(details.rewrites or ())] if details else [])]):
+        details = ranking.details or Details()
+        for each in filter(None, [ranking, details.raw, *(details.rewrites or ())]):
             length = len(each.ids) + each.duplicates
             if length > MAX_ITEMS:
                 message = f"query {shown(ranking.query_id)} lists {length:,} results; {_FLAG} allows {MAX_ITEMS:,}"

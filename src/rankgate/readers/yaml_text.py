@@ -184,7 +184,10 @@ def dotted(path: KeyPath) -> str:
     """A path as people write it: `gates[2].metric`."""
     text = ""
     for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            text += f".{part}" if text else part
     return text
 
 
