@@ -170,8 +170,8 @@ def _plain(value: object) -> Value:
         case Enum():
             plain = str(value.value)
         case Matching():
-            usual = asdict(Matching(by=value.by))
-            others = [f"{key} {each}" for key, each in asdict(value).items() if each != usual[key]]
+            defaults = asdict(Matching(by=value.by))
+            others = [f"{key} {each}" for key, each in asdict(value).items() if each != defaults[key]]
             plain = ", ".join([value.by.value, *others])
         case Metric():
             plain = value.name

@@ -234,12 +234,13 @@ def kept_line(ranking: Ranking, depth: int) -> dict[str, Any]:
 
 def _depth_of_context(ranking: Ranking, generated: Generated, depth: int) -> int:
     """How many items of an answered query are kept, so that its prompt can be put together again."""
-    texts = generated.texts or {}
-    stated = generated.context
-    in_prompt = {*texts, *ranking.ids[:CONTEXT_DEPTH]} if stated is None else {*stated} - {*texts}
-    return max(
-        (rank for rank, item_id in enumerate(ranking.ids, 1) if rank > depth and item_id in in_prompt), default=depth
-    )
+    with_text = set(generated.texts or {})  # beside the answer, or in place of its item
+    if generated.context is None:
+        in_prompt = with_text.union(ranking.ids[:CONTEXT_DEPTH])
+    else:
+        in_prompt = set(generated.context) - with_text
+    ranks = [rank for rank, item_id in enumerate(ranking.ids, start=1) if item_id in in_prompt]
+    return max([depth, *ranks])
 
 
 def _count(records: bytes) -> int:

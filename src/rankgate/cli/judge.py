@@ -53,7 +53,7 @@ from rankgate.judge.label_files import read_sample
 from rankgate.judge.runs import NEEDS, verdict_kinds_of, verdicts_beside
 from rankgate.judge.store import Store, by_slot, read_verdicts, stored_verdicts, written
 from rankgate.metrics.answers import JudgedMetric
-from rankgate.model.answers import JudgeMark, UnjudgedKind, VerdictKind
+from rankgate.model.answers import JudgeMark, UnjudgedKind
 from rankgate.model.judge_words import UNJUDGED_WORDS
 from rankgate.model.values import Gold, RunField
 from rankgate.model.verdicts import Unjudged
@@ -287,7 +287,7 @@ def _metrics_to_judge(arguments: argparse.Namespace, to_judge: ToJudge) -> list[
 
 
 def _read_by_all(
-    runs: Iterable[Run | None], golds: Sequence[Gold], verdict_kinds: frozenset[VerdictKind], depth: int
+    runs: Iterable[Run | None], golds: Sequence[Gold], verdict_kinds: frozenset[str], depth: int
 ) -> list[Answers]:
     """One run's answers by all gold sets, opened anew for each; nothing of a run that is not there."""
     by_gold = [read_answers(run, gold, verdict_kinds, depth) for run, gold in zip(runs, golds, strict=True) if run]

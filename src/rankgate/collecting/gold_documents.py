@@ -197,40 +197,49 @@ def anchor(
     lines = dict(documents.lines)
     problems = list[Problem]()
     for query_id, sample in gold.samples.items():
-        spans: dict[str, dict[str, object]] = {}
-        wrong = list[str]()
-        others = [*ids_beside_spans(gold, sample)]
-        quotes = [""] if sample.answers and not sample.gains and not sample.no_answer else []
-        for each in (*sample.gains, *quotes):
+        spans: dict[str, Written] = {}
+        of_sample: list[Problem] = []
+        judged_ids = [*sample.gains]
+        if sample.answers and not sample.gains and not sample.no_answer:
+            judged_ids = [""]
+        for judged_id in judged_ids:
             try:
-                for span in _spans(sample, each, corpus, chunks, passages=passages):
+                for span in _spans(sample, judged_id, corpus, chunks, passages=passages):
                     if span.id in spans:
-                        what = shown(each or span.text)
+                        what = shown(judged_id or span.text)
                         raise ValueError(f"{what} is the same passage as another, {shown(span.id)}; keep one")
-                    spans[span.id] = written_span(span, sample.gains.get(each, 1))
+                    spans[span.id] = written_span(span, sample.gains.get(judged_id, 1))
             except ValueError as error:
-                wrong.append(str(error))
-        name = f"sample {shown(query_id)}"
-        problems += [Problem(f"{name}: {each}", gold.name, sample.line, "expected_output") for each in wrong]
-        problems += others
-        if spans and not wrong and not others:
-            old = samples[query_id].get("expected_output")
-            new = [*spans.values()]
-            nested = isinstance(old, Mapping) and isinstance(old.get("ids"), list | dict)
-            samples[query_id] = {**samples[query_id], "expected_output": {**old, "ids": new} if old and nested else new}
+                what = f"sample {shown(query_id)}: {error}"
+                of_sample.append(Problem(what, gold.name, sample.line, "expected_output"))
+        of_sample += ids_beside_spans(gold, sample)
+        problems += of_sample
+        if spans and not of_sample:
+            samples[query_id] = _with_expected(samples[query_id], [*spans.values()])
             lines.pop(query_id, None)
     return replace(documents, samples=samples, lines=lines), problems
 
 
+def _with_expected(written: Written, spans: list[Written]) -> Written:
+    """The sample with these spans, which take the place of its ids, also where those lie in `ids` beside other keys."""
+    expected = written.get("expected_output")
+    if isinstance(expected, Mapping) and isinstance(expected.get("ids"), list | dict):
+        return {**written, "expected_output": {**expected, "ids": spans}}
+    return {**written, "expected_output": spans}
+
+
 def _spans(
-    sample: Sample, each: str, corpus: Mapping[str, str], chunks: Mapping[str, Item], *, passages: bool
+    sample: Sample, judged_id: str, corpus: Mapping[str, str], chunks: Mapping[str, Item], *, passages: bool
 ) -> Sequence[Span]:
-    """The spans that a judged id stands for; else a ValueError says what is wrong."""
-    name = shown(each)
-    chunk = chunks.get(each)
-    span = sample.spans.get(each)
+    """The spans that a judged id stands for, or where it is empty the sample's answers in any document.
+
+    A ValueError says what is wrong.
+    """
+    name = shown(judged_id)
+    chunk = chunks.get(judged_id)
+    span = sample.spans.get(judged_id)
     if chunk and chunk.start is not None and chunk.end is not None:
-        span = Span(document_of(each, chunk.doc_id), chunk.start, chunk.end)
+        span = Span(document_of(judged_id, chunk.doc_id), chunk.start, chunk.end)
     if span:
         document = corpus.get(span.doc)
         if document is None:
@@ -242,12 +251,12 @@ def _spans(
             raise ValueError(f"{name} is {shown(text)} in the corpus, not {shown(span.text)}; correct its offsets")
         return [span if span.text else replace(span, text=text)]
     if chunk and chunk.text:
-        return _spans_of([chunk.text], document_of(each, chunk.doc_id), corpus, name)
-    if passages and each:
-        return _spans_of([each], "", corpus)
-    if sample.answers and (each in corpus or not each):
-        return _spans_of(sample.answers, each, corpus)
-    if each in corpus:
+        return _spans_of([chunk.text], document_of(judged_id, chunk.doc_id), corpus, name)
+    if passages and judged_id:
+        return _spans_of([judged_id], "", corpus)
+    if sample.answers and (judged_id in corpus or not judged_id):
+        return _spans_of(sample.answers, judged_id, corpus)
+    if judged_id in corpus:
         raise ValueError(f"{name} is a whole document; quote the answer in metadata.answer, {_BY_HAND}")
     raise ValueError(f"{name} is no chunk of --run or --chunks that has a text or offsets, nor a whole document")
 

@@ -82,8 +82,9 @@ class RecordingError(RankgateError):
 
 def first_failures(recorded: Recorded) -> list[Problem]:
     """The failures to show: the first ones, and how many more there are."""
-    more = len(recorded.failures) - MAX_FAILURES
-    return [*recorded.failures[:MAX_FAILURES], *([Problem(f"and {more} more")] if more > 0 else [])]
+    listed = [*recorded.failures[:MAX_FAILURES]]
+    more = len(recorded.failures) - len(listed)
+    return [*listed, Problem(f"and {more} more")] if more else listed
 
 
 @from_python
@@ -385,7 +386,8 @@ def _writable(path: str | Path) -> Path:
 
 def _refuse_inputs(target: Path, gold: str | Path | Gold, retrieve: Retrieve) -> None:
     inputs = [] if isinstance(gold, Gold) else [("gold", os.fspath(gold))]
-    inputs.extend(("the command", file) for file in (retrieve.files if isinstance(retrieve, Service) else ()))
+    if isinstance(retrieve, Service):
+        inputs += [("the command", file) for file in retrieve.files]
     with suppress(TypeError):  # built in, or an object
         inputs.append(("retrieve", inspect.getfile(retrieve)))
     refuse_overwriting([("path", str(target)), ("path", f"{target}{PARTIAL}")], inputs)

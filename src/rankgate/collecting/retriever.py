@@ -139,7 +139,7 @@ def _attribute(owner: Any, name: str, path: str) -> Any:
     try:
         return getattr(owner, name)
     except AttributeError as error:
-        if _place(error)[0] is None:  # raised by getattr itself, not by code of the user's
+        if _location(error)[0] is None:  # raised by getattr itself, not by code of the user's
             hint = did_you_mean(name, [known for known in dir(owner) if not known.startswith("_")])
             raise bad_input(f"{path} has no attribute {name!r}{hint}", key=_FLAG) from error
         raise _broken(f"reading {path}.{name} failed", error) from error
@@ -199,10 +199,11 @@ def failure(query_id: str | None, error: BaseException) -> Problem:
     message = ": ".join(filter(None, ["" if known else type(error).__name__, text]))
     if len(message) > _LONGEST_MESSAGE:
         message = f"{message[: _LONGEST_MESSAGE - 1]}…"
-    return Problem(message, *((None, None) if known else _place(error)), query_id)
+    file, line = (None, None) if known else _location(error)
+    return Problem(message, file, line, query_id)
 
 
-def _place(error: BaseException) -> tuple[str | None, int | None]:
+def _location(error: BaseException) -> tuple[str | None, int | None]:
     if isinstance(error, SyntaxError) and error.filename:
         return _written(Path(error.filename)), error.lineno
     position: tuple[str | None, int | None] = (None, None)
@@ -231,7 +232,8 @@ class HttpService(Service):
         self._secrets = secrets
         self._body = "" if body is None else json.dumps(body)
         self._method = method or ("GET" if body is None else "POST")
-        self._forbidden = self._answered = False
+        self._forbidden = False
+        self._answered = False
 
     def __call__(self, question: Any, /) -> Any:
         """The answer to one question; 401 ends the recording, and so does a second 403 before any answer."""

@@ -52,8 +52,9 @@ def _number(match: re.Match[str]) -> str:
 
 def _dates(text: str) -> str:
     for signs, patterns in _DATES.items():
-        for pattern in patterns if any(sign in text for sign in signs) else ():
-            text = re.sub(rf"(?<![^\0]){pattern}(?![^\0])", _date, text)
+        if any(sign in text for sign in signs):
+            for pattern in patterns:
+                text = re.sub(rf"(?<![^\0]){pattern}(?![^\0])", _date, text)
     return text
 
 

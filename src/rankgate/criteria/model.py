@@ -10,23 +10,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import msgspec
-from pydantic import (
-    AfterValidator,
-    Field,
-    Strict,
-    ValidationInfo,
-    model_validator,
-)
+from pydantic import AfterValidator, Field, Strict, ValidationInfo, model_validator
 
-from rankgate.criteria.gate import (
-    MAX_UNJUDGED,
-    Confidence,
-    Count,
-    Gate,
-    MaxUnjudged,
-    Severity,
-    WrittenEvidence,
-)
+from rankgate.criteria.gate import MAX_UNJUDGED, Confidence, Count, Gate, MaxUnjudged, Severity, WrittenEvidence
 from rankgate.criteria.parts import Listed, NotWritten, OnUse, Part, ReadAs, Text, optional, refuse, validated
 from rankgate.criteria.paths import MAX_BYTES, WAIVERS, InputFile, beside, location
 from rankgate.errors import Problem, RankgateError, bad_input, did_you_mean, shown

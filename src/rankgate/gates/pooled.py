@@ -65,7 +65,9 @@ def doubt_unjudged(case: Case, evaluation: Evaluation, results: list[GateResult]
             doubted.append(metric)
     if not doubted:
         return results
-    lists = [_lists_by_query(run, gold) for run in evaluation.runs]
+    lists = [
+        {each.query_id: each for each in lists_of(run) if each.query_id in gold.samples} for run in evaluation.runs
+    ]
     ends = {metric.name: _ends(gold, plan, metric, lists, shares) for metric in doubted}
     relevant = _results_with(case, evaluation, {name: each.columns for name, each in ends.items()})
     numbers = {name: each.numbers for name, each in ends.items()}
@@ -86,10 +88,6 @@ def doubt_unjudged(case: Case, evaluation: Evaluation, results: list[GateResult]
         _in_doubt(each, other, low, high, numbers[each.metric]) if each.metric in ends else each
         for each, other, low, high in zip(results, relevant, if_wrong, if_right, strict=True)
     ]
-
-
-def _lists_by_query(run: ScoredRun, gold: Gold) -> Lists:
-    return {each.query_id: each for each in lists_of(run) if each.query_id in gold.samples}
 
 
 def _results_with(case: Case, evaluation: Evaluation, columns: Mapping[str, Columns]) -> list[GateResult]:

@@ -86,8 +86,8 @@ def measured_power(measurement: Measurement) -> Detectable | None:
     if measured is None or not measured.assumed or not measurement.by_judge:
         return measured
     # Answers that nearly all stayed as they were do not tell how the next system's will differ.
-    usual = seen()
-    return usual if usual and usual.spread > measured.spread else measured
+    of_other_systems = seen()
+    return of_other_systems if of_other_systems and of_other_systems.spread > measured.spread else measured
 
 
 def is_blind(gate: Gate, seen: Detectable) -> bool:

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -218,16 +218,16 @@ def metric_calibration(
 def _metric_calibration(
     measured: Quality, value: Powered | None, values: Mapping[str, float], *, clustered: bool
 ) -> MetricCalibration:
-    shares = {"sensitivity": measured.sensitivity, "specificity": measured.specificity, "slope": measured.slope}
-    rates: dict[str, Any] = {key: each and Rate(*each) for key, each in shares.items()}
-    sorted_values = dict(sorted(values.items()))
+    """One metric as the file has it: `value` is the run's as people would find it, `values` the judge's by question."""
     return MetricCalibration(
         labels=measured.n,
         rarer=measured.rarer,
         kappa=measured.kappa,
-        **rates,
+        sensitivity=Rate(*measured.sensitivity) if measured.sensitivity else None,
+        specificity=Rate(*measured.specificity) if measured.specificity else None,
+        slope=Rate(*measured.slope) if measured.slope else None,
         value=value,
-        values=sorted_values,
+        values=dict(sorted(values.items())),
         clustered=clustered,
     )
 
@@ -263,8 +263,8 @@ def quality_of(
     independent = list[str]()
     copies = math.lcm(*range(1, 1 + max((len(each.people) for each in checked.values()), default=0)))
     for query, (_, people, judge, support) in sorted(checked.items()):
-        y = metric.mean(people.values())
-        if y is None or query not in values:
+        value_by_people = metric.mean(people.values())
+        if value_by_people is None or query not in values:
             continue
         if VerdictKind.SUPPORT in metric.asks:
             judge_says = [each.verdict is Entailment.SUPPORTED for each in support]
@@ -272,7 +272,7 @@ def quality_of(
             each_says = [list(zip(_supported(each), judge_says, strict=True)) for each in labelling]
         else:
             each_says = [[(bool(metric.value(each)), bool(metric.value(judge[0])))] for each in people.values()]
-        labelled.append(Labelled(y, values[query]))
+        labelled.append(Labelled(value_by_people, values[query]))
         claims.append([pair for pairs in each_says for pair in pairs] * (copies // len(each_says)))
         if clusters:
             independent.append(clusters[query])

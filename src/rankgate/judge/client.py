@@ -163,7 +163,9 @@ class Endpoint:
         """One attempt; None where no answer came, or none within the limits. A redirect is an answer, not followed."""
         try:
             adapter = self._adapter()
-            request = adapter.request = adapter.request or requests.Request("POST", self._url, self._headers).prepare()
+            if adapter.request is None:
+                adapter.request = requests.Request("POST", self._url, self._headers).prepare()
+            request = adapter.request
             request.prepare_body(data, None)
             timeout = (self._timeouts.connect, self._timeouts.read)
             with (
@@ -186,7 +188,8 @@ class Endpoint:
     def _adapter(self) -> _Adapter:
         """This thread's connections; of the environment only proxies and CA certificates count, no .netrc."""
         if not hasattr(self._own, "adapter"):
-            verify = next(filter(None, map(os.environ.get, CERTIFICATES)), None) or True
+            files = [*filter(None, map(os.environ.get, CERTIFICATES))]
+            verify = files[0] if files else True
             self._own.adapter = _Adapter(verify=verify, proxies=get_environ_proxies(self.address))
         adapter_of_thread: _Adapter = self._own.adapter
         return adapter_of_thread

@@ -185,7 +185,9 @@ def label_sheet(items: Collection[Item]) -> str:
         passages = "\n\n".join(f"[{number}] {text}" for number, text in enumerate(relevant, start=1))
         texts = (_cut(text) for text in (item.question, item.answer, passages, claim))
         rows.append([item.query_id, n, *texts, None, key])
-    kinds = [Labelled.ANSWER, Labelled.CLAIM, *([Labelled.RUBRIC] if any(item.rubrics for item in items) else [])]
+    kinds = [Labelled.ANSWER, Labelled.CLAIM]
+    if any(item.rubrics for item in items):
+        kinds.append(Labelled.RUBRIC)
     verdict = f"verdict ({'; '.join(_CHOICES[kind] for kind in kinds)})"
     return as_sheet((*_COLUMNS, verdict, "key"), rows)
 

@@ -264,8 +264,7 @@ class _Lookup:
         every = Inputs(Entail.name, passages=passages, statements=claims)
         size = BATCH if len(claims) > MAX_TOGETHER or self.beyond(every) else len(claims)
         starts = range(0, len(claims), size)
-        some = (msgspec.structs.replace(every, statements=claims[at : at + size]) for at in starts)
-        parts = [self.at(inputs) for inputs in ([every] if size == len(claims) else some)]
+        parts = [self.at(msgspec.structs.replace(every, statements=claims[at : at + size])) for at in starts]
         if missing := next((part for part in parts if isinstance(part, Unjudged)), None):
             return missing
         each = (each for part in parts for each in part)

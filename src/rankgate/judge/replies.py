@@ -73,7 +73,8 @@ def object_in(content: str) -> Any:
     text = content.strip()
     after = _THOUGHTS_END.split(text)[-1]
     fences = [inside for _, inside in _FENCE.findall(after)]
-    for marked in dict.fromkeys([text, after, *(fences if len(fences) == 1 else [])]):
+    candidates = [text, after, *fences] if len(fences) == 1 else [text, after]
+    for marked in dict.fromkeys(candidates):
         candidate = marked.lstrip().removeprefix("\ufeff")
         plain = _LAST_COMMA.sub(r"\1", _COMMENT.sub(r"\1", candidate))
         for each in dict.fromkeys([candidate, plain]):

@@ -72,8 +72,8 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def due(self, *, asserts: bool) -> list[int]:
         """The numbers of labels that it takes: those of claims only where the answer states something."""
-        kinds = [Labelled.ANSWER, Labelled.RUBRIC, *([Labelled.CLAIM] if asserts else [])]
-        return [n for n in range(len(self.statements)) if self.labelled(n) in kinds]
+        numbers = range(len(self.statements))
+        return [n for n in numbers if asserts or self.labelled(n) is not Labelled.CLAIM]
 
 
 class AnswerKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

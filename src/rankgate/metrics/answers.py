@@ -258,7 +258,8 @@ class FactualCorrectness(GoldClaimMetric, frozen=True, kw_only=True):
         recall = share_supported(verdicts.gold_in_answer)
         if verdicts.no_answer or recall is None:
             return None
-        precision, squared = share_supported(verdicts.correctness) or 0.0, self.beta**2
+        precision = share_supported(verdicts.correctness) or 0.0
+        squared = self.beta**2
         weighted = squared * precision + recall
         return (1 + squared) * precision * recall / weighted if weighted else 0.0
 
@@ -288,14 +289,18 @@ class NoiseSensitivity(JudgedMetric, frozen=True, kw_only=True):
 
     def value(self, verdicts: AnswerVerdicts) -> float | None:
         """Such claims by all; None without claims or reference."""
-        support, truth = supports(verdicts.support), supports(verdicts.correctness)
+        support = supports(verdicts.support)
+        truth = supports(verdicts.correctness)
         if not truth or verdicts.no_answer:
             return None
         relevant = {passage for each in supports(verdicts.gold_in_context) for passage in rests_on(each)}
-        pairs = zip(support, truth, strict=True)
-        wrong = [set(rests_on(own)) for own, right in pairs if right.verdict is not Entailment.SUPPORTED]
-        wanted = self.mode == "relevant"
-        return sum(bool(places) and bool(places & relevant) is wanted for places in wrong) / len(truth)
+        noisy = 0
+        for by_context, by_reference in zip(support, truth, strict=True):
+            passages = set(rests_on(by_context))
+            if passages and by_reference.verdict is not Entailment.SUPPORTED:
+                rests_on_relevant = not passages.isdisjoint(relevant)
+                noisy += rests_on_relevant is (self.mode == "relevant")
+        return noisy / len(truth)
 
 
 class AnswerRelevancy(AnswerableMetric, frozen=True, kw_only=True):

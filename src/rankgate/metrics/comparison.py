@@ -16,10 +16,7 @@ from rankgate.metrics.intervals import beyond, range_of
 from rankgate.model.scores import Exact, Scores
 from rankgate.model.values import CONFIDENCE, Direction, Interval, Unit
 from rankgate.statistics.binomial import Side, level_at
-from rankgate.statistics.clusters import (
-    clustered_mean_interval,
-    clustered_mean_level,
-)
+from rankgate.statistics.clusters import clustered_mean_interval, clustered_mean_level
 from rankgate.statistics.quantiles import difference_of_quantiles_interval, swap_p
 from rankgate.statistics.saddlepoint import difference_interval, difference_level
 from rankgate.statistics.sign_flips import cluster_flip_p
@@ -57,8 +54,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 class Pairs(msgspec.Struct, frozen=True, kw_only=True):
     """The values of the queries, at least one, that have one on both sides, and what they say at any confidence.
 
-    `clusters` are their labels, and `ends` what `attainable` gives for them. `same` tells whether all their scored
-    lists are equal.
+    `clusters` are their labels, and `ends` the most that a change could be by the range of each query (`attainable`).
+    `same` tells whether all their scored lists are equal.
     """
 
     metric: Metric
@@ -70,16 +67,16 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
 
     def compared(self, confidence: float | None = CONFIDENCE) -> Comparison:
         """In numbers; without an interval where no confidence is asked for."""
-        metric, new, old = self.metric, self.new, self.old
-        risen, fallen = sum(map(operator.gt, new, old)), sum(map(operator.lt, new, old))
-        better, worse = (risen, fallen) if metric.direction is Direction.HIGHER else (fallen, risen)
+        risen = sum(map(operator.gt, self.new, self.old))
+        fallen = sum(map(operator.lt, self.new, self.old))
+        higher_is_better = self.metric.direction is Direction.HIGHER
         ci = None if confidence is None else self.interval(confidence)
         return Comparison(
-            value=metric.aggregate(new),
-            baseline=metric.aggregate(old),
-            n_pairs=len(new),
-            better=better,
-            worse=worse,
+            value=self.metric.aggregate(self.new),
+            baseline=self.metric.aggregate(self.old),
+            n_pairs=len(self.new),
+            better=risen if higher_is_better else fallen,
+            worse=fallen if higher_is_better else risen,
             ci=ci,
             exact=None if confidence is None else self.exact(ci),
             counts=self._counts,
@@ -127,11 +124,12 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
 
     def proven(self, level: float) -> bool:
         """Whether there is harm at all, at this one-sided level: by the interval, or by the exact test."""
-        exact = self.exact(ci := self.interval(1 - 2 * level))
+        ci = self.interval(1 - 2 * level)
+        exact = self.exact(ci)
         return beyond(ci, 0.0, self._harm) or (exact is not None and exact.p < level)
 
     def level(self) -> float:
-        """The one-sided level at which harm is proven; 1.0 where it is at none."""
+        """The smallest one-sided level at which harm is proven, by the interval or by the exact test; 1.0 at none."""
         if self.metric.at_quantile is not None:
             return level_at(self.proven)
         reach = self._reach
@@ -200,7 +198,9 @@ def paired_scores(metric: Metric, candidate: Scores, baseline: Scores) -> Pairs 
     """The pairs of two runs under one gold."""
     new, old = candidate.values[metric.name], baseline_column(metric, baseline)
     return paired(
-        *(metric, new, old),
+        metric,
+        new,
+        old,
         clusters=candidate.clusters,
         ends=attainable(metric, candidate, list(map(_if_both, new, old))),
         same=same_lists(metric, candidate, baseline),
@@ -218,7 +218,9 @@ def compare(
 ) -> Comparison | None:
     """Compare two columns query by query; None where no query has a value on both sides."""
     pairs = paired(metric, candidate, baseline, clusters=clusters, same=same)
-    return pairs.compared(CONFIDENCE if with_interval else None) if pairs else None
+    if pairs is None:
+        return None
+    return pairs.compared(CONFIDENCE if with_interval else None)
 
 
 def on_rows(scores: Scores, rows: Sequence[int]) -> Scores:

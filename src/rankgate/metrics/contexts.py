@@ -68,11 +68,11 @@ class ContextUtilization(JudgedMetric, frozen=True, kw_only=True):
 
     def value(self, verdicts: AnswerVerdicts) -> float | None:
         """Used by shown; None without passages or claims."""
-        support, passages = supports(verdicts.support), len(verdicts.context)
-        if not support or not passages:
+        support = supports(verdicts.support)
+        if not support or not verdicts.context:
             return None
         used = {passage for each in support for passage in rests_on(each)}
-        return len(used) / passages
+        return len(used) / len(verdicts.context)
 
 
 class CitationPrecision(JudgedMetric, frozen=True, kw_only=True):

@@ -98,8 +98,8 @@ class HeldRun(msgspec.Struct, frozen=True):
         return held_run(self.given, needs, self.how, self.name)
 
 
-def _rows(given: Any, own: Collection[str]) -> list[Mapping[str, Any]] | None:
-    """The rows of a data frame, or dicts that have one of their `own` keys and each name their question; else None."""
+def _rows(given: Any, marks: Collection[str]) -> list[Mapping[str, Any]] | None:
+    """The rows of a data frame, or dicts that have one of the keys `marks` and each name their question; else None."""
     if hasattr(given, "columns") or hasattr(given, "column_names"):
         write = next(filter(None, (getattr(given, name, None) for name in _TO_ROWS)), None)
         rows = write() if write else given.astype(object).where(given.notna(), None).to_dict("records")
@@ -109,7 +109,7 @@ def _rows(given: Any, own: Collection[str]) -> list[Mapping[str, Any]] | None:
         return None
     names = [name for name in samples[0] if isinstance(name, str)]
     is_named = named(QUERY, names) or "id" in names or "expected_output" in names
-    return list(samples) if is_named and not set(own).isdisjoint(map(plain, names)) else None
+    return list(samples) if is_named and not set(marks).isdisjoint(map(plain, names)) else None
 
 
 def _of_rows(rows: Sequence[Mapping[str, Any]], needs: frozenset[RunField], name: str) -> Iterator[Ranking]:
@@ -139,13 +139,14 @@ def _samples(rows: Sequence[Mapping[str, Any]]) -> dict[str, Sample]:
 
 
 def _ranking(query_id: str, entry: Any, needs: frozenset[RunField], how: Matching, name: str) -> Ranking:
+    """The ranking of an entry: a list of results, a run line of any shape, or scores by id."""
     if type(entry) is list and not needs and set(map(type, entry)) == {str} and "" not in entry:  # many times as fast
         return Ranking(query_id, *deduplicated(entry))
+    has_other_keys = isinstance(entry, Mapping) and "topk" not in entry
     try:
-        if isinstance(entry, Mapping) and "topk" not in entry and not LISTS.isdisjoint(entry):
+        if has_other_keys and not LISTS.isdisjoint(entry):
             return to_ranking(loose_line({**entry, "query_id": query_id}, loose_shape(needs)), query_id, needs)
-        scored = isinstance(entry, Mapping) and "topk" not in entry
-        result = by_score(entry) if scored else to_items(entry)
+        result = by_score(entry) if has_other_keys else to_items(entry)
         if how.by is By.TEXT and isinstance(result, list | tuple):
             result = [_with_text(each) for each in result]
         line = written_line(query_id, result)

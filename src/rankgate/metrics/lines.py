@@ -67,8 +67,8 @@ class FalseEvidenceRate(LineMetric, frozen=True, kw_only=True):
             return None
         if self.min_score is None:
             return float(query.retrieved > 0)
-        items = query.details.items if query.details else None
-        return float(any(item.score is None or item.score >= self.min_score for item in items or ()))
+        items = (query.details and query.details.items) or ()
+        return float(any(item.score is None or item.score >= self.min_score for item in items))
 
 
 class GivenRate(LineMetric, frozen=True, kw_only=True):
@@ -343,6 +343,11 @@ class AnswerContains(LineMetric, frozen=True, kw_only=True):
         return float(stands_in(primary(reference), primary(answer)))
 
 
+def _without_punctuation(sign: re.Match[str]) -> str:
+    """A sign that is none of punctuation, as an emoji, and beyond ASCII; else nothing."""
+    return sign[0] if category(sign[0])[0] != "P" and sign[0] > "\x7f" else ""
+
+
 class ExactMatch(AnswerContains, frozen=True, kw_only=True):
     """Whether the answer is the reference (`metadata.answer`), but for case, punctuation and white space.
 
@@ -366,9 +371,11 @@ class ExactMatch(AnswerContains, frozen=True, kw_only=True):
 
     def tokens(self, text: str) -> list[str]:
         """What is compared of a text; all of it where it is nothing but punctuation and articles."""
-        whole = primary(text)
-        plain = re.sub(r"[^\w\s]|_", lambda each: each[0] * (category(each[0])[0] != "P" and each[0] > "\x7f"), whole)
-        return _TOKEN.findall(re.sub(r"\b(a|an|the)\b", " ", plain) if self.articles == "dropped" else plain) or [whole]
+        folded = primary(text)
+        plain = re.sub(r"[^\w\s]|_", _without_punctuation, folded)
+        if self.articles == "dropped":
+            plain = re.sub(r"\b(a|an|the)\b", " ", plain)
+        return _TOKEN.findall(plain) or [folded]
 
 
 class TokenF1(ExactMatch, frozen=True, kw_only=True):
@@ -386,5 +393,6 @@ class TokenF1(ExactMatch, frozen=True, kw_only=True):
 
     def agreement(self, answer: str, reference: str) -> float:
         """F1 of the two bags."""
-        own, other = Counter(self.tokens(answer)), Counter(self.tokens(reference))
-        return 2 * (own & other).total() / (own.total() + other.total())
+        in_answer = Counter(self.tokens(answer))
+        in_reference = Counter(self.tokens(reference))
+        return 2 * (in_answer & in_reference).total() / (in_answer.total() + in_reference.total())

@@ -165,9 +165,11 @@ def _pairs(family: type[BaseMetric], inside: str) -> dict[str, str]:
         key = written_key.strip()
         value = written_value.strip()
         if not equals and family.alone and family.alone not in pairs:
-            key, value = family.alone, part
+            key = family.alone
+            value = part
         elif not equals and re.fullmatch(_PERCENTILE, part) and "quantile" in family.__struct_fields__:
-            key, value = "quantile", part
+            key = "quantile"
+            value = part
         if not value or key.lower() in pairs:
             raise ValueError(f"parameters are written once each as name=value, not {part!r}")
         pairs[key.lower()] = value
@@ -181,8 +183,9 @@ def _converted(kind: type[BaseMetric | View], written: Mapping[str, str]) -> dic
     converted: dict[str, Any] = {}
     for key, value in written.items():
         if key not in types:
-            known = ", ".join((*types, *(VIEWS if getattr(kind, "ranking", False) else ()))) or "none"
-            raise ValueError(f"{getattr(kind, 'key', '')} has no parameter {key!r} (known: {known})")
+            known = [*types, *VIEWS] if getattr(kind, "ranking", False) else [*types]
+            names = ", ".join(known) or "none"
+            raise ValueError(f"{getattr(kind, 'key', '')} has no parameter {key!r} (known: {names})")
         converted[key] = _parameter(key, types[key], value)
     return converted
 

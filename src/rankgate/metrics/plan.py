@@ -95,8 +95,9 @@ def require_kind(gold: Gold, plan: Plan) -> None:
         if (stray := next(ids, None)) is not None:
             message = f"sample {shown(sample.query_id)} names {shown(stray)} {wrong}"
             log.add(Problem(message, gold.name, sample.line))
-        for problem in ids_beside_spans(gold, sample) if by_span else ():
-            log.add(problem)
+        if by_span:
+            for problem in ids_beside_spans(gold, sample):
+                log.add(problem)
     log.raise_if_any()
 
 

@@ -146,4 +146,5 @@ def _meant(stem: str) -> str | None:
     known = [*words(), RERANK_GAIN, REWRITE_GAIN] if len(stem) > _SHORT else []
     candidates = [word for word in known if word[0] == stem[0] and re.sub(r"\D", "", word) == digits]
     swapped = [word for word in candidates if sorted(word) == sorted(stem)]
-    return next(iter(swapped or difflib.get_close_matches(stem, candidates, 1, 0.87)), None)
+    nearest = swapped or difflib.get_close_matches(stem, candidates, 1, 0.87)
+    return nearest[0] if nearest else None

@@ -95,9 +95,13 @@ def starts_of(words: str, text: str) -> Iterator[int]:
 
 def _apart(words: str, pattern: str) -> str:
     """The pattern of words with what must not stand right before and after them."""
-    before = rf"(?<!{_OF_WORDS})" + r"(?<!\d[.,])" * words[0].isdigit() if re.match(_OF_WORDS, words[0]) else ""
-    after = rf"(?!{_OF_WORDS})" + r"(?![.,]\d)" * words[-1].isdigit() if re.match(_OF_WORDS, words[-1]) else ""
-    return before + pattern + after
+    if re.match(_OF_WORDS, words[0]):
+        no_decimals = r"(?<!\d[.,])" if words[0].isdigit() else ""
+        pattern = rf"(?<!{_OF_WORDS}){no_decimals}{pattern}"
+    if re.match(_OF_WORDS, words[-1]):
+        no_decimals = r"(?![.,]\d)" if words[-1].isdigit() else ""
+        pattern = rf"{pattern}(?!{_OF_WORDS}){no_decimals}"
+    return pattern
 
 
 def places(words: str, text: str, *, borders: bool = True) -> Iterator[tuple[int, int]]:
@@ -108,7 +112,8 @@ def places(words: str, text: str, *, borders: bool = True) -> Iterator[tuple[int
     """
     stretches = [*_occurrences(_alike(words), _alike(text), borders=borders)]
     if not (words.isascii() and text.isascii()) and _folded(words) in _folded(text):
-        wanted, flat, begins = _flat(words)[0], *_flat(text)
+        wanted, _ = _flat(words)
+        flat, begins = _flat(text)
         taken = {at for span in stretches for at in range(*span)}
         for start, end in _occurrences(wanted, flat, borders=borders):
             first, last = begins[start], begins[end]
@@ -121,9 +126,15 @@ def places(words: str, text: str, *, borders: bool = True) -> Iterator[tuple[int
 
 def _occurrences(words: str, text: str, *, borders: bool) -> Iterator[tuple[int, int]]:
     wanted = words.split()
+    if not wanted:
+        return
     pattern = r"\s+".join(map(re.escape, wanted))
-    pattern = _apart("".join(wanted), pattern) if borders and wanted else pattern
-    yield from (occurrence.span() for occurrence in re.finditer(pattern, text, re.IGNORECASE * borders) if wanted)
+    flags = re.NOFLAG
+    if borders:
+        pattern = _apart("".join(wanted), pattern)
+        flags = re.IGNORECASE
+    for occurrence in re.finditer(pattern, text, flags):
+        yield occurrence.span()
 
 
 def words(text: str) -> list[str]:

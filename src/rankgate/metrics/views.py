@@ -116,8 +116,10 @@ class View(_Around, frozen=True, kw_only=True):
     def per_query(self, query: MatchedQuery) -> float | None:
         """The metric of the list, or None where there is none or the query is of another source."""
         seen = listed(query, self.stage, self.rewrite) if self._concerns(query) else None
-        seen = seen and self._of_source(seen, query)
-        return None if seen is None else self.metric.per_query(condensed(seen) if self.judged_only else seen)
+        if seen is None:
+            return None
+        seen = self._of_source(seen, query)
+        return self.metric.per_query(condensed(seen) if self.judged_only else seen)
 
     def absent(self, query: MatchedQuery) -> float | None:
         """The worst, or None where the gold leaves the metric undefined or names another source."""
@@ -125,24 +127,26 @@ class View(_Around, frozen=True, kw_only=True):
 
     def stated(self, details: Details) -> bool:
         """Whether the source of the items is known, where it is asked for."""
-        own = any(item.source is not None for item in details.items or ())
-        return self.item_source is None or own or len(details.source or ()) == 1
+        item_states_it = any(item.source is not None for item in details.items or ())
+        return self.item_source is None or item_states_it or len(details.source or ()) == 1
 
     def _of_source(self, seen: MatchedQuery, query: MatchedQuery) -> MatchedQuery:
         """The list with only those relevant documents in it that come from the source."""
         if self.item_source is None:
             return seen
         items = (seen.details.items if seen.details else None) or [Item()] * seen.retrieved
-        line = query.details.source if query.details else None
-        alone = line[0] if line and len(line) == 1 and all(item.source is None for item in items) else None
-
-        def is_from(rank: int) -> bool:
-            return (items[rank - 1].source if alone is None else alone) == self.item_source
-
-        of_source = [(hit, doc) for hit, doc in zip(seen.hits, seen.found, strict=True) if is_from(hit[0])]
-        hits, ids = tuple(hit for hit, _ in of_source), tuple(doc for _, doc in of_source)
-        repeats = tuple(each for each in seen.repeats if is_from(each[0]))
-        return msgspec.structs.replace(seen, hits=hits, found=ids, repeats=repeats)
+        sources = [item.source for item in items]
+        of_line = query.details.source if query.details else None
+        if of_line and len(of_line) == 1 and set(sources) <= {None}:  # one source for all items
+            sources = [of_line[0]] * len(sources)
+        ranks = {rank for rank, source in enumerate(sources, start=1) if source == self.item_source}
+        of_source = [(hit, doc) for hit, doc in zip(seen.hits, seen.found, strict=True) if hit[0] in ranks]
+        return msgspec.structs.replace(
+            seen,
+            hits=tuple(hit for hit, _ in of_source),
+            found=tuple(doc for _, doc in of_source),
+            repeats=tuple(each for each in seen.repeats if each[0] in ranks),
+        )
 
     def _concerns(self, query: MatchedQuery) -> bool:
         return self.source is None or (query.sample is not None and self.source in query.sample.source)

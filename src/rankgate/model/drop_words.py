@@ -8,14 +8,7 @@ from rankgate.model.conclusion import Strength
 from rankgate.model.gate_result import GateResult
 from rankgate.model.topic import Topic
 from rankgate.model.values import Unit
-from rankgate.model.wording import (
-    count_text,
-    delta_points_text,
-    delta_text,
-    first_text,
-    value_text,
-    vanishes,
-)
+from rankgate.model.wording import count_text, delta_points_text, delta_text, first_text, value_text, vanishes
 
 _CUTOFF = re.compile(r"@(\d+)$")
 

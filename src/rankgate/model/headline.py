@@ -10,14 +10,7 @@ from rankgate.model.gate_result import GateResult
 from rankgate.model.report import Report
 from rankgate.model.topic import Numbers, Spell, Topic
 from rankgate.model.values import TOLERANCE, ReasonKind, Ruling, Verdict
-from rankgate.model.wording import (
-    beyond_word,
-    count_text,
-    is_plain_name,
-    limit_decimals,
-    limit_word,
-    value_text,
-)
+from rankgate.model.wording import beyond_word, count_text, is_plain_name, limit_decimals, limit_word, value_text
 
 MAX_FLOORS = 3  # named in a sentence
 _LONGEST_PROBLEM = 400  # characters

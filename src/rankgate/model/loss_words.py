@@ -37,9 +37,8 @@ def other_losses(report: Report, name: Spell, text: Spell) -> list[str]:
     A conclusion about a lost part or such a loss is about the first.
     """
     kind = report.conclusion.kind
+    changes = report.changes
     empties = report.measured.empties
-    lost_parts = report.changes.lost_parts
-    given_up_losses = report.changes.given_up
     texts: list[str] = []
     if report.origin.other_code and kind is not ConclusionKind.OTHER_CODE:
         texts.append(code_text(report.origin.other_code, text))
@@ -47,12 +46,10 @@ def other_losses(report: Report, name: Spell, text: Spell) -> list[str]:
     for tag, (empty, total) in empty_segments.items():
         if kind is not ConclusionKind.EMPTY_SEGMENT or tag != report.conclusion.segment:
             texts.append(_without_result(empty, total, f" of {part_name(tag, name)}"))
-    if kind is ConclusionKind.LOST_PART:
-        lost_parts = lost_parts[1:]
+    lost_parts = changes.lost_parts[1:] if kind is ConclusionKind.LOST_PART else changes.lost_parts
     texts += parts_texts([part for part in lost_parts if part.segment not in empty_segments], name)
-    if kind is ConclusionKind.GIVEN_UP:
-        given_up_losses = given_up_losses[1:]
-    return texts + [given_up_text(loss, report) for loss in given_up_losses]
+    losses = changes.given_up[1:] if kind is ConclusionKind.GIVEN_UP else changes.given_up
+    return texts + [given_up_text(loss, report) for loss in losses]
 
 
 def parts_texts(parts: list[PartLoss], name: Spell) -> list[str]:

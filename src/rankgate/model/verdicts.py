@@ -11,12 +11,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from rankgate.model.answers import (
-    Entailment,
-    GoldClaim,
-    Rate,
-    UnjudgedKind,
-)
+from rankgate.model.answers import Entailment, GoldClaim, Rate, UnjudgedKind
 from rankgate.statistics.calibration import Powered
 
 

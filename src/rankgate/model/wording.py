@@ -177,8 +177,8 @@ def count_text(count: int, one: str, many: str | None = None) -> str:
 
 
 def _decimals(unit: Unit, wanted: int | None) -> int:
-    usual = 1 if unit in (Unit.SHARE, Unit.MILLISECONDS) else 3
-    return usual if wanted is None else wanted
+    default = 1 if unit in (Unit.SHARE, Unit.MILLISECONDS) else 3
+    return default if wanted is None else wanted
 
 
 def tokens_text(count: int) -> str:

@@ -202,7 +202,10 @@ def _quickly(
     needs: frozenset[RunField],
     read: Callable[[BinaryIO, frozenset[RunField], int], Iterator[Ranking]],
 ) -> Iterator[tuple[Iterator[Ranking], Callable[[], float]] | None]:
-    """See `Quick.opened`."""
+    """The rankings of a file that is opened again, and how much of them has been read; None where it is another file.
+
+    What `Quick.opened` promises.
+    """
     with reopened(file) as raw:
         if raw is None:
             yield None

@@ -64,8 +64,9 @@ class Beside:
 
     def tagged(self, samples: dict[str, Sample]) -> dict[str, Sample]:
         """The samples with their tags."""
+        crowded = self._crowded()  # by columns of too many values there are no segments
         for column, by_query in self._tags.items():
-            if column in self._crowded():
+            if column in crowded:
                 continue
             for query_id, tags in by_query.items():
                 sample = samples.get(query_id)

@@ -101,8 +101,11 @@ def quantile_interval(values: Sequence[float], q: float, *, confidence: float = 
         return None, None
     ranked = _ranked(values)
     tail = (1 - confidence) / 2
-    from_below, from_above = _outer_rank(len(ranked), q, tail), _outer_rank(len(ranked), 1 - q, tail)
-    return ranked[from_below - 1] if from_below else None, ranked[-from_above] if from_above else None
+    from_below = _outer_rank(len(ranked), q, tail)
+    from_above = _outer_rank(len(ranked), 1 - q, tail)
+    low = ranked[from_below - 1] if from_below else None
+    high = ranked[-from_above] if from_above else None
+    return low, high
 
 
 def difference_of_quantiles_interval(

@@ -88,6 +88,9 @@ def page_questions(details: ReportDetails, report: Report) -> PageQuestions:
     groups = groups_of(texts, columns["tagged"], tags, causes, ways)
     by_kind = {kind: [*each] for kind, each in groupby(groups, key=lambda group: group.kind)}
     kept = [group for each in by_kind.values() for group in each[:MAX_GROUPS]]
+    number_of = {name: number for number, name in enumerate(columns["id"])}
+    answers = answers_of(report, len(questions))
+    known = {listed_name(each.id.raw): [each.clause, *map(plain, each.claims)] for each in answers}
     return PageQuestions(
         head={
             **columns,
@@ -99,7 +102,7 @@ def page_questions(details: ReportDetails, report: Report) -> PageQuestions:
             "lower": details.lower,
             "both": head.compares,
             "causes": words,
-            "claims": _claims(report, columns["id"]),
+            "claims": {number_of[name]: claims for name, claims in known.items() if name in number_of},
             "words": {group.name: group.rows for group in kept if group.kind == "word"},
             "explain": _explain(report),
             "passages": writer.with_passages,
@@ -163,17 +166,6 @@ class _Head:
             return self._columns, []
         texts, numbers = _as_texts(self._pairs, self._measure.unit, both=self.compares)
         return {**self._columns, "said": [numbers[pair] for pair in self._columns["said"]]}, texts
-
-
-def _claims(report: Report, names: Sequence[str]) -> dict[int, list[str]]:
-    """What became of the claims of answers that got worse, by the number of the question."""
-    numbers = {name: number for number, name in enumerate(names)}
-    claims: dict[int, list[str]] = {}
-    for answer in answers_of(report, len(names)):
-        number = numbers.get(listed_name(answer.id.raw))
-        if number is not None:
-            claims[number] = [answer.clause, *map(plain, answer.claims)]
-    return claims
 
 
 def metric_of(details: ReportDetails) -> str:

@@ -94,12 +94,5 @@ def sparkline(values: list[float | None]) -> str:
     known = [value for value in values if value is not None]
     low = min(known, default=0.0)
     width = max(known, default=0.0) - low
-    characters: list[str] = []
-    for value in values:
-        if value is None:
-            characters.append("·")
-        elif width > 0:
-            characters.append(_LEVELS[round((value - low) / width * (len(_LEVELS) - 1))])
-        else:
-            characters.append(_LEVELS[3])
-    return "".join(characters)
+    heights = [None if value is None else (value - low) / width if width > 0 else 0.4 for value in values]
+    return "".join("·" if height is None else _LEVELS[round(height * (len(_LEVELS) - 1))] for height in heights)
