@@ -127,12 +127,8 @@ def with_context_texts(
 ) -> Iterator[Ranking]:
     """Rankings whose answers have the texts of what the prompt held beside them, so that they can be judged again.
 
-    The items stay without texts: a metric that reads these would take the few for all.
-
-    Args:
-        rankings: of a run, read with `RunField.ANSWER`.
-        with_texts: the same, read with `RunField.TEXTS` too.
-        depth: how many items a prompt held where the run does not say.
+    The items stay without texts: a metric that reads these would take the few for all. The `rankings` are read with
+    `RunField.ANSWER`, those `with_texts` with `RunField.TEXTS` too. `depth` items are a prompt's where no run says so.
     """
     for ranking, other in zip(rankings, with_texts, strict=True):
         details = ranking.details

@@ -164,13 +164,9 @@ def _merge_command(gold: str, arguments: argparse.Namespace) -> str:
     if target.suffix != ".jsonl":
         target = target.with_suffix(".jsonl")
         target = target.with_suffix(".labelled.jsonl") if target.exists() else target
-    words = ["rankgate", "gold", "merge", gold, arguments.output]
-    if arguments.as_judge:
-        words.append("--as-judge")
-    words += ["-o", target.as_posix()]
-    if target.exists():
-        words.append("--force")
-    return shlex.join(words)
+    as_judge = ["--as-judge"] if arguments.as_judge else []
+    force = ["--force"] if target.exists() else []
+    return shlex.join(["rankgate", "gold", "merge", gold, arguments.output, *as_judge, "-o", target.as_posix(), *force])
 
 
 def _judged_pairs(

@@ -278,10 +278,10 @@ def _metrics_to_judge(arguments: argparse.Namespace, to_judge: ToJudge) -> list[
     """Those that `--metric` names, else those of the gates."""
     named = [metric for name in arguments.metric for metric in metrics_of(name, "--metric")]
     metrics = [metric for metric in named or to_judge.metrics if isinstance(metric, JudgedMetric)]
-    if metrics:
+    if verdict_kinds_of(metrics):
         return metrics
     text = "no metric here is by a judge's verdicts, so there is nothing to ask; faithfulness is such a metric"
-    if named:
+    if arguments.metric:
         raise bad_input(text, key="--metric")
     raise bad_input(text, file=to_judge.criteria.name, key="gates")
 

@@ -58,10 +58,11 @@ def _problem(document: YamlDocument, name: str, location: KeyPath, text: str) ->
     for step in location:
         if isinstance(step, str) and isinstance(value, dict):
             value = value.get(step)
-            path = (*path, step)
         elif isinstance(step, int) and isinstance(value, list):
             value = value[step]
-            path = (*path, step)
+        else:
+            continue
+        path = (*path, step)
     return Problem(text, name, document.line(path), dotted(path) or None)
 
 

@@ -178,15 +178,14 @@ def _counted(losses: Losses) -> list[Diagnosis]:
 def _counts(fates: Mapping[Cause, int], losses: Losses) -> Iterator[str]:
     """`3 return no results now`, fate by fate; what has no line or answers another text is counted apart from these."""
     first = first_text(first_k(losses.metric))
-    counts: list[tuple[int, str]] = []
+    without_list = {_ABSENT: len(losses.absent), _UNANSWERED: len(losses.unasked)}
+    counts: list[tuple[str, int]] = []
     for fate, words in _COUNTED.items():
+        counts.append((words, fates.get(fate, 0)))
         if fate is Cause.NO_RESULT:
-            without_list = len(losses.absent) + len(losses.unasked)
-            counts.append((fates.get(fate, 0) - without_list, words))
-            counts += [(len(losses.absent), _ABSENT), (len(losses.unasked), _UNANSWERED)]
-        else:
-            counts.append((fates.get(fate, 0), words))
-    for count, words in counts:
+            counts[-1] = (words, fates.get(fate, 0) - sum(without_list.values()))
+            counts += without_list.items()
+    for words, count in counts:
         if count:
             yield f"{count:,} {words.format(first=first, **(_ONE if count == 1 else _MANY))}"
 

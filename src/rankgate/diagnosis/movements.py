@@ -130,11 +130,8 @@ def with_displacers(
 ) -> list[Movement]:
     """The movements, each that lost documents with those that stand in the first k now and did not before.
 
-    Args:
-        moves: the movements that a report lists.
-        now: the run's lists; None where they cannot be read again, so that nothing is named.
-        baseline: the baseline's.
-        rank_summaries: the run's: an item that stands for a relevant document took no place from one.
+    None are named where lists cannot be read again. By the run's `rank_summaries` an item that stands for a relevant
+    document took no place from one.
     """
     if now is None or baseline is None:
         return list(moves)

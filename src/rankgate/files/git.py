@@ -270,16 +270,11 @@ def run_git(
     environment: Mapping[str, str] = {},
     asker: str | None = None,
 ) -> Answer:
-    """Run git in a folder, without a shell, prompts or a pager, and wait for it.
+    """Run git in a folder, without a shell, prompts or a pager, and wait for it so many seconds.
 
-    Args:
-        folder: where.
-        arguments: the command and its arguments.
-        given: what it reads from standard input.
-        to: takes its standard output; else that is in the result.
-        patience: seconds.
-        environment: variables beside the caller's own; the place for a secret, which no list of processes shows.
-        asker: what needs git, for the error; by default the option that names the base.
+    It reads what is `given`. Its output goes `to` a file where one is named, else into the result. Variables of the
+    `environment`, which no list of processes shows, are beside the caller's own. `asker` is what needs git, for the
+    error; by default the option that names the base.
 
     Raises:
         GitError: git is not installed, or did not end in time.

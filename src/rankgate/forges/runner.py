@@ -351,9 +351,7 @@ def stopped(text: str) -> str:
     if not text:
         return ""
     word = secrets.token_hex(16)
-    lines = [
-        without_runner_commands(line) for line in re.split(r"\r\n|\r|\n", text)
-    ]  # where the runner breaks a line, nowhere else
+    lines = list(map(without_runner_commands, re.split(r"\r\n|\r|\n", text)))  # the runner breaks no others
     if not lines[-1]:
         lines.pop()
     return "\n".join([f"::stop-commands::{word}", *lines, f"::{word}::", ""])

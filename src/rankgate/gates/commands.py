@@ -42,12 +42,8 @@ def call_of(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline: 
         judging.append("--untrusted-run")
     if inputs.verdicts or inputs.untrusted_run or (inputs.run and inputs.run.path == STDIN):
         judging += ["--store", inputs.verdicts or "verdicts.jsonl"]
-    return Call(
-        options=options,
-        judging=tuple(judging),
-        retriever=criteria.retriever is not None,
-        store=inputs.baseline is not None or written.baseline is not None,
-    )
+    has_store = inputs.baseline is not None or written.baseline is not None
+    return Call(options=options, judging=tuple(judging), retriever=criteria.retriever is not None, store=has_store)
 
 
 def _is_to_repeat(named: InputFile | None, written: InputFile | None) -> bool:

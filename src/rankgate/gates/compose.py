@@ -54,15 +54,7 @@ MAX_IDS = 20
 def compose(
     case: Case, evaluation: Evaluation, results: list[GateResult], changes: Changes, trend: Sequence[TrendPoint] = ()
 ) -> Report:
-    """Put the report together and conclude it; nothing is decided here but the worst of the verdicts.
-
-    Args:
-        case: what judged.
-        evaluation: the scores.
-        results: of all gates over the gold set.
-        changes: what changed beside them.
-        trend: the last runs of the main branch.
-    """
+    """Put the report together and conclude it; nothing is decided here but the worst of the verdicts."""
     inputs, criteria, gold = case.inputs, case.criteria, evaluation.gold
     run = evaluation.run.run
     baseline = evaluation.baseline.run if evaluation.baseline else None

@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     from rankgate.model.traffic_lists import TrafficFiles
 
 LEAST_KEPT = 10  # items of a list that the metrics of a page look at, and more
-DETAIL_FIELDS = frozenset(
-    {RunField.IDS, RunField.DOCS, RunField.LATENCY}
-)  # what details need of the runs, beside the metrics
+DETAIL_FIELDS = frozenset({RunField.IDS, RunField.DOCS, RunField.LATENCY})  # of the runs, beside what metrics need
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):

@@ -289,13 +289,10 @@ def _cut(value: float, metric: Metric) -> float:
 def without_judge(gate: Gate, judge: Judge, candidate: Scores, baseline: Scores | None) -> Gate | None:
     """The gate on `given_rate`, which needs no judge; None where it is on another rate, or the judge's word counts."""
     given = GivenRate()
-    if not isinstance(gate.metric, AnsweredRate) or given.name not in candidate.values:
-        return None
-    if baseline is not None and given.name not in baseline.values:
-        return None
+    scored = given.name in candidate.values and (baseline is None or given.name in baseline.values)
     overall_counts = gate_judge(gate, judge.units.trust).reason is None
     segments_count = not gate.segments or judge.units.of_segments.trust.floor is None
-    if overall_counts and segments_count:
+    if not isinstance(gate.metric, AnsweredRate) or not scored or (overall_counts and segments_count):
         return None
     return gate.model_copy(update={"metric": given})
 

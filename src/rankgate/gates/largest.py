@@ -62,23 +62,12 @@ def _beyond(gate: GateResult, rule: Literal["floor", "drop"]) -> float:
 
 
 def _beside(report: Report, gate: GateResult, rows: Sequence[GateResult]) -> dict[str, int]:
-    """How many questions the gate's row is of, how many other rows have this verdict, and how many segments hold.
-
-    Args:
-        report: with all rows, and the questions that got worse by each.
-        gate: the row that the conclusion is about.
-        rows: all rows with the verdict that is concluded, this one among them.
-    """
+    """How many questions the gate's row is of, how many other `rows` have its verdict, and how many segments hold."""
     failing_segments = {each.segment for each in rows if each.segment not in (None, gate.segment)}
     other_gates = {each.name for each in rows} - {gate.name}
     with_other_cause = {each.name for each in rows if not _one_cause(report, gate, each)} & other_gates
-    segments = [
-        each
-        for each in report.gates
-        if each.name == gate.name
-        and each.segment not in (None, gate.segment)
-        and tag_keys(each.segment) == tag_keys(gate.segment)
-    ]
+    others = [each for each in report.gates if each.name == gate.name and each.segment not in (None, gate.segment)]
+    segments = [each for each in others if tag_keys(each.segment) == tag_keys(gate.segment)]
     failing = {each.segment for each in segments if each.verdict is not Verdict.PASS}
     unproven = {each.segment for each in segments if each.is_unproven} - failing  # by any of several rules
     holding = {each.segment for each in segments if not each.evidence.too_small} - failing - unproven

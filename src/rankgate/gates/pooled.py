@@ -47,13 +47,7 @@ class Ends(msgspec.Struct, frozen=True):
 
 
 def doubt_unjudged(case: Case, evaluation: Evaluation, results: list[GateResult]) -> list[GateResult]:
-    """The results, in doubt where what is unjudged undoes a proof of harm.
-
-    Args:
-        case: whose gates judge.
-        evaluation: with a baseline, by which a metric fell.
-        results: what `judge_all` decided.
-    """
+    """The results of `judge_all`, in doubt where what is unjudged undoes a proof of harm against the baseline."""
     gold = evaluation.gold
     plan = evaluation.plan
     shares = [_judged(gold, plan, run) for run in evaluation.runs]

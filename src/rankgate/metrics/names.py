@@ -165,11 +165,9 @@ def _pairs(family: type[BaseMetric], inside: str) -> dict[str, str]:
         key = written_key.strip()
         value = written_value.strip()
         if not equals and family.alone and family.alone not in pairs:
-            key = family.alone
-            value = part
+            key, value = family.alone, part
         elif not equals and re.fullmatch(_PERCENTILE, part) and "quantile" in family.__struct_fields__:
-            key = "quantile"
-            value = part
+            key, value = "quantile", part
         if not value or key.lower() in pairs:
             raise ValueError(f"parameters are written once each as name=value, not {part!r}")
         pairs[key.lower()] = value

@@ -129,12 +129,9 @@ def _occurrences(words: str, text: str, *, borders: bool) -> Iterator[tuple[int,
     if not wanted:
         return
     pattern = r"\s+".join(map(re.escape, wanted))
-    flags = re.NOFLAG
     if borders:
-        pattern = _apart("".join(wanted), pattern)
-        flags = re.IGNORECASE
-    for occurrence in re.finditer(pattern, text, flags):
-        yield occurrence.span()
+        pattern = f"(?i){_apart(''.join(wanted), pattern)}"
+    yield from (occurrence.span() for occurrence in re.finditer(pattern, text))
 
 
 def words(text: str) -> list[str]:

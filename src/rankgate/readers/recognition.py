@@ -202,8 +202,7 @@ def of_two(start: Beginning) -> str:
     other_name = "rows"
     other_key = ""
     if ragas_key and RAGAS_QUESTION in keys:
-        other_name = "ragas"
-        other_key = ragas_key
+        other_name, other_key = "ragas", ragas_key
     elif keys & ORDERS and not start.gold:
         other_key = "".join(named(DOC, keys - {"id"})[:1])
     if not contract_key or not other_key:

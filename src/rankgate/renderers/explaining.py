@@ -386,15 +386,13 @@ def padded_all(texts: Sequence[str]) -> list[str]:
 def beside(lists: Sequence[Sequence[str]], width: int, indent: int = 2) -> list[str]:
     """Lists whose first entries are headings: as many side by side as fit, the others below."""
     groups: list[list[Sequence[str]]] = []
-    taken = 0  # columns of the last group
+    taken = width  # columns of the last group
     for entries in lists:
-        needed = GAP + _widest(entries)
-        if groups and taken + needed <= width:
-            groups[-1].append(entries)
-            taken += needed
-        else:
-            groups.append([entries])
+        taken += GAP + _widest(entries)
+        if not groups or taken > width:
+            groups.append([])
             taken = indent + _widest(entries)
+        groups[-1].append(entries)
     lines: list[str] = []
     for group in groups:
         widths = list(map(_widest, group))

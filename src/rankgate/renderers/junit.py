@@ -53,7 +53,7 @@ def render_junit(report: Report) -> str:
     for name, value in _properties(report):
         ET.SubElement(properties, "property", {"name": name, "value": one_line(value)})
     suite.extend(cases)
-    ET.SubElement(suite, "system-out").text = _without_attachments(render_terminal(report))
+    ET.SubElement(suite, "system-out").text = _unattached(render_terminal(report))
     ET.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
@@ -62,11 +62,9 @@ def _case(classname: str, name: str, outcome: Outcome, message: str, body: str, 
     """A row of the suite; message and body are plain text, which may hold text of the inputs."""
     case = ET.Element("testcase", {"classname": classname, "name": name, **location})
     if outcome != "passed":
-        ET.SubElement(case, outcome, {"message": _without_attachments(one_line(message))}).text = _without_attachments(
-            body
-        )
+        ET.SubElement(case, outcome, {"message": _unattached(one_line(message))}).text = _unattached(body)
     elif body:
-        ET.SubElement(case, "system-out").text = _without_attachments(body)
+        ET.SubElement(case, "system-out").text = _unattached(body)
     return case
 
 
@@ -74,7 +72,7 @@ def _count(cases: Sequence[ET.Element], outcome: Outcome) -> str:
     return str(sum(case.find(outcome) is not None for case in cases))
 
 
-def _without_attachments(text: str) -> str:
+def _unattached(text: str) -> str:
     return text.replace(_ATTACHMENT, "[ [ATTACHMENT")
 
 

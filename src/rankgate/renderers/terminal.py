@@ -122,12 +122,9 @@ def _all(view: View) -> list[Block]:
     if answers.lost:
         blocks += ["", f"{answers.moved}. The worst:", *(line for lost in answers.lost for line in _answer(lost))]
     if parts.rows:
-        rows: list[tuple[str, ...]] = [("tag", "questions", *parts.metrics)]
-        for part in parts.rows:
-            values = (value.text for value in part.values)
-            rows.append((plain(part.tag), str(part.questions), *values))
+        rows = [(plain(part.tag), str(part.questions), *(value.text for value in part.values)) for part in parts.rows]
         numbers = range(1, 2 + len(parts.metrics))
-        blocks += ["", Table(rows=rows, right=tuple(numbers))]
+        blocks += ["", Table(rows=[("tag", "questions", *parts.metrics), *rows], right=tuple(numbers))]
         blocks += [f"and {count_text(parts.more, 'more tag')}, none of which lost more"] if parts.more else []
     blocks += _paragraph([*filter(None, [view.numbers.segments]), *map(_noted, view.remarks.reasons)])
     blocks += _paragraph([changes.base, *(change.text for change in changes.listed)] if changes.listed else [])

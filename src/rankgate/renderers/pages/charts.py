@@ -179,11 +179,9 @@ def trend_of(report: Report) -> tuple[list[Chart], int] | None:
 def _recent(report: Report, name: str, index: int) -> Chart:
     metric = report.measured.metrics[name]
     trend = report.measured.trend
-    points: list[tuple[int, float, tuple[str, str, float]]] = []
-    for at, point in enumerate(trend):
-        value = point.scores.get(name)
-        if value is not None:
-            points.append((at, value, _ACCEPTED if point.accepted else _RECORDED))
+    looks_of = [_ACCEPTED if point.accepted else _RECORDED for point in trend]
+    values = [point.scores.get(name) for point in trend]
+    points = [(at, value, looks_of[at]) for at, value in enumerate(values) if value is not None]
     first = value_or_dash(points[0][1], metric.unit)
     last = value_or_dash(points[-1][1], metric.unit)
     now = value_or_dash(metric.value, metric.unit)

@@ -235,10 +235,8 @@ def _findings(report: Report) -> tuple[Sentence, ...]:
     for each in report.explanation.diagnosis:
         tag = str(each.evidence.get("tag", ""))
         text_before, _, text_after = each.finding.partition("{tag}")
-        pieces: list[str | Text] = [text_before] if text_before else []
-        if tag:
-            pieces.append(Text(tag, 40))
-        findings.append((*pieces, f"{text_after}."))
+        pieces = (text_before, Text(tag, 40) if tag else "", f"{text_after}.")
+        findings.append(tuple(filter(None, pieces)))
     return tuple(findings)
 
 

@@ -172,6 +172,11 @@ class SegmentState(Enum):
     HOLDS = phrases.VERBS[Verdict.PASS]
     TOO_SMALL = ("is too small to judge", "are too small to judge")
 
+    def words(self, count: int) -> str:
+        """Those for so many."""
+        for_one, for_several = self.value
+        return for_one if count == 1 else for_several
+
 
 _BY_VERDICT = {
     Verdict.FAIL: SegmentState.FAILS,
@@ -195,11 +200,7 @@ def segments_line(report: Report, spell: Spell) -> str:
         states.setdefault(part.segment, []).append(_state(part))
     worst_first = list(SegmentState)
     counts = Counter(min(of_segment, key=worst_first.index) for of_segment in states.values())
-    texts: list[str] = []
-    for state in worst_first:
-        if count := counts[state]:
-            for_one, for_several = state.value
-            texts.append(f"{count:,} {for_one if count == 1 else for_several}")
+    texts = [f"{counts[state]:,} {state.words(counts[state])}" for state in worst_first if counts[state]]
     line = f"Segments: {', '.join(texts)}."
     return " ".join([line, *_judge_none(parts, report), *_fallen(parts, report, spell)])
 
