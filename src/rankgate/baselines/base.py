@@ -38,8 +38,8 @@ def choose(records: Sequence[Record], ancestors: Sequence[str], *, branch: str |
             how: How = "ancestor" if behind else "merge_base"
             return Chosen(record=latest[commit], how=how, commits_behind=behind)
     of_branch = [record for record in records if branch is not None and record.branch == branch]
-    newest = (of_branch or list(records))[-1:]
-    return Chosen(record=newest[0], how="newest") if newest else None
+    others = of_branch or list(records)
+    return Chosen(record=others[-1], how="newest") if others else None
 
 
 class Where(msgspec.Struct, frozen=True, kw_only=True):
