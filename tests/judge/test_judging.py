@@ -268,14 +268,16 @@ def test_what_stayed_unjudged_is_not_asked_again() -> None:
     ],
 )
 def test_an_answer_meets_a_criterion_by_its_own_words(criterion: str, fault: str | None, *, meets: bool) -> None:
-    judge, wants, store = some_judge(rubrics={"days": criterion}), frozenset({"rubric"}), Store()
+    judge, verdict_kinds, store = some_judge(rubrics={"days": criterion}), frozenset({"rubric"}), Store()
     with judging() as server:
         server.always = fault
-        run(server, [answer(), answer(None)], store, judge=judge, wants=wants)
+        run(server, [answer(), answer(None)], store, judge=judge, verdict_kinds=verdict_kinds)
         assert len(server.questions("rubric")) == 1 + (fault is not None)
-    assert judged(answer(), judge, wants, store).of("rubric") == {"rubric(days)": meets}
-    assert judged(answer(None), judge, wants, store).of("rubric") == {"rubric(days)": False}
-    assert judged(answer(), judge, wants, {}).of("rubric") == {"rubric(days)": Unjudged(UnjudgedKind.NO_VERDICT)}
+    assert judged(answer(), judge, verdict_kinds, store).of("rubric") == {"rubric(days)": meets}
+    assert judged(answer(None), judge, verdict_kinds, store).of("rubric") == {"rubric(days)": False}
+    assert judged(answer(), judge, verdict_kinds, {}).of("rubric") == {
+        "rubric(days)": Unjudged(UnjudgedKind.NO_VERDICT)
+    }
 
 
 def test_a_made_up_quote_is_asked_again_once_and_then_unverified(tmp_path: Path) -> None:
