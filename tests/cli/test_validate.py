@@ -175,7 +175,7 @@ def test_a_gate_that_holds_needs_no_waiver(capsys: Capture) -> None:
 )
 def test_what_check_would_not_judge_is_a_problem(capsys: Capture, criteria: str, words: list[str]) -> None:
     write(**{"ship-criteria.yaml": criteria, "others.jsonl": RUN.replace('": "q', '": "z')})
-    assert main(["baseline", "accept", "--to", "shallow", "--reason", "a test"]) == 0
+    assert main(["baseline", "accept", "--to", "shallow", "--depth", "100", "--reason", "a test"]) == 0
     assert main(["check", *words, "-o", "report.json"]) == 2
     capsys.readouterr()
     code, lines = validated(capsys, *words)
