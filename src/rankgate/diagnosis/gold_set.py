@@ -42,10 +42,10 @@ def refuse_unfit(gold: Gold, plan: Plan, candidate: ScoredRun, baseline: ScoredR
 def refuse_stale(gold: Gold, plan: Plan, candidate: ScoredRun, baseline: Scores | None = None) -> None:
     """A gold set of other ids cannot judge a run: that is no FAIL but no verdict at all; see `stale_text`.
 
-    Beside lists of a baseline that find next to nothing either, no broken search could show as a loss.
+    Beside a baseline that finds more, short lists may be those of a broken search, which shows as a loss.
     """
-    blind = bool(baseline and baseline.rank_summaries and not finds_enough(gold, baseline, STALE_SHARE))
-    if text := stale_text(gold, plan, candidate, blind=blind):
+    compared = baseline is not None and (not baseline.rank_summaries or finds_enough(gold, baseline, STALE_SHARE))
+    if text := stale_text(gold, plan, candidate, only_full=compared):
         raise bad_input(text, file=gold.name, kind=ProblemKind.GOLD_STALE)
 
 
@@ -62,12 +62,12 @@ def by_ids(metric: Metric) -> bool:
     return metric.needs <= _OF_LISTS or RunField.PASSAGES in metric.needs
 
 
-def stale_text(gold: Gold, plan: Plan, run: ScoredRun, *, blind: bool = False) -> str:
+def stale_text(gold: Gold, plan: Plan, run: ScoredRun, *, only_full: bool = False) -> str:
     """How it shows that the gold is stale for a run, and what to do; empty where it is not.
 
-    It is stale where fewer than 1 % of its relevant ids occur in the run, the run's lists are full, and fewer than 1 %
-    of their ids occur in the gold set. Where a loss could not show (`blind`), it is enough that not nearly all lists
-    are empty. That a baseline has the same ids proves nothing: it may share the fault.
+    It is stale where fewer than 1 % of its relevant ids occur in the run, fewer than 1 % of the run's ids in the gold
+    set, and not nearly all lists are empty; or they are full, where `only_full` ones prove it.
+    That a baseline has the same ids proves nothing: it may share the fault.
     So it is where next to no text that it quotes stands at its place, but others do (see `metrics.passages`).
     Where texts are matched, or no metric looks for relevant documents, ids say nothing; matched by document, or by
     offsets alone, documents count in place of ids. The lists are read only where the matched queries leave it possible.
@@ -78,7 +78,7 @@ def stale_text(gold: Gold, plan: Plan, run: ScoredRun, *, blind: bool = False) -
         return changed
     from rankgate.diagnosis.other_ids import other_ids_text  # noqa: PLC0415 -- paid only where next to nothing is found
 
-    return other_ids_text(gold, plan.how, run, STALE_SHARE, blind=blind)
+    return other_ids_text(gold, plan.how, run, STALE_SHARE, only_full=only_full)
 
 
 def _changed_text(candidate: Scores) -> str:

@@ -20,13 +20,13 @@ MIN_IDS = 3  # relevant ids: of fewer nobody can say that next to none occur
 FULL_SHARE = 0.5  # of the lists; a broken search gives short or empty ones
 
 
-def other_ids_text(gold: Gold, how: Matching, run: ScoredRun, share: float, *, blind: bool) -> str:
+def other_ids_text(gold: Gold, how: Matching, run: ScoredRun, share: float, *, only_full: bool) -> str:
     """That the run and the gold name different ids, less than this share of either; see `gold_set.stale_text`."""
     lists = [summary.retrieved for summary in run.scores.rank_summaries.values() if summary.ranks]
     full = _full_lists(lists)
     are_full = full > 0 and full >= FULL_SHARE * len(lists)
     some = sum(map(bool, lists))
-    if not are_full and not (blind and len(lists) - some < NEARLY_ALL * len(lists)):
+    if not are_full and (only_full or len(lists) - some >= NEARLY_ALL * len(lists)):
         return ""
     returned = _names(lists_of(run), how)
     name_of = (lambda span: span.rpartition(":")[0]) if how.by is By.SPAN else str  # DOCUMENT:START-END
