@@ -351,6 +351,8 @@ def test_gates_of_one_cause_are_counted_apart() -> None:
     assert (found.conclusion.counts["same_cause"], found.conclusion.counts["gates_fail"]) == (1, 1)
     assert found.summary.endswith("3.0 allowed; 1 more gate fails; 1 more gate fails with it.")
     assert found.conclusion.next == ["rankgate", "explain", "a", "--run", "run.jsonl"]
+    with_part = report(LOST, other, third, gate(FAIL, name="map", segment="lang:th", now=0.87), losers=losers)
+    assert with_part.summary.endswith("3.0 allowed; 1 more part and 2 more gates fail.")
 
 
 def test_a_segment_of_two_rules_counts_once_and_holds_by_both() -> None:

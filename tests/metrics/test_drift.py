@@ -17,7 +17,7 @@ from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score
 from rankgate.model.scores import Scores
-from rankgate.model.values import Details, Gold, Item, Ranking, Sample
+from rankgate.model.values import Details, Generated, Gold, Item, Ranking, Sample
 
 
 def value(metric: str, new: str, old: str | None) -> float | None:
@@ -175,3 +175,17 @@ def test_the_same_ids_of_other_texts_are_not_the_same() -> None:
 
     assert same_lists(plan.metrics[0], scored("Open daily."), scored("Open daily."))
     assert not same_lists(plan.metrics[0], scored("Closed."), scored("Open daily."))
+
+
+def test_the_same_lists_of_other_answers_are_not_the_same() -> None:
+    gold = Gold(samples={"p": Sample(query_id="p", gains={"a": 1}, answers=("Yes.",))}, name="", format="jsonl")
+    plan = Plan(metrics=parse_metrics("token_f1,recall@2"), compared=True)
+
+    def scored(answer: str | None) -> Scores:
+        return score(gold, [Ranking("p", ["a"], details=Details(generated=Generated(answer=answer)))], plan)
+
+    same = {
+        metric.name: [same_lists(metric, scored(answer), scored("Yes.")) for answer in ("Yes.", "No.", None)]
+        for metric in plan.metrics
+    }
+    assert same == {"token_f1": [True, False, False], "recall@2": [True, True, True]}

@@ -16,6 +16,7 @@ from rankgate.model.scores import MatchedQuery, RankSummary, Scores
 from rankgate.model.values import Ranking, RunField, Sample, Unit
 
 _OTHER_LISTS = frozenset({RunField.RAW, RunField.REWRITES})
+_ANSWERS = frozenset({RunField.ANSWER, RunField.VERDICTS})
 _Last = int | Literal[Cutoff.SAMPLE] | None
 
 
@@ -99,10 +100,11 @@ def extrapolated(one: Sequence[str], other: Sequence[str], p: float) -> float:
 
 
 class _Part(NamedTuple):
-    """What metrics look at of a line: the list to a rank, None for all of it, and whether the other lists too."""
+    """What metrics look at of a line: its list to a rank, or all of it, and whether other lists and the answer."""
 
     last: _Last
     other_lists: bool
+    answer: bool
 
 
 class ListDigests:
@@ -121,15 +123,20 @@ class ListDigests:
     def add(self, row: int, sample: Sample, ranking: Ranking) -> None:
         """Note the lists of a query."""
         ids = ranking.ids if self.depth is None else ranking.ids[: self.depth]
-        for (last, other_lists), column in self.columns.items():
-            limit = (sample.k or self.default_k) if last is Cutoff.SAMPLE else last
-            lists = ids if limit is None else ids[:limit]
-            column[row] = hash((*lists, _other_lists(ranking, self.depth))) if other_lists else hash(tuple(lists))
+        for part, column in self.columns.items():
+            limit = (sample.k or self.default_k) if part.last is Cutoff.SAMPLE else part.last
+            looked_at: list[object] = [*(ids if limit is None else ids[:limit])]
+            if part.other_lists:
+                looked_at.append(_other_lists(ranking, self.depth))
+            if part.answer:
+                looked_at.append(_answer(ranking))
+            column[row] = hash(tuple(looked_at))
 
 
 def same_lists(metric: Metric, candidate: Scores, baseline: Scores) -> bool:
     """Whether all queries have the same scored list in both runs: ids within the metric's cut-off, each once.
 
+    Where the metric is of answers, these are the same too.
     Where texts or passages are matched, the same ids may have other hits. Not known is not the same.
     """
     now = candidate.lists.get(metric.name)
@@ -151,7 +158,7 @@ def same_lists(metric: Metric, candidate: Scores, baseline: Scores) -> bool:
 
 
 def _part(metric: Metric) -> _Part:
-    return _Part(_last(metric), bool(metric.needs & _OTHER_LISTS))
+    return _Part(_last(metric), bool(metric.needs & _OTHER_LISTS), bool(metric.needs & _ANSWERS))
 
 
 def _last(metric: Metric) -> _Last:
@@ -167,6 +174,14 @@ def _other_lists(ranking: Ranking, depth: int | None) -> tuple[tuple[str, ...], 
     details = ranking.details
     others = (details.raw, *(details.rewrites or ())) if details else ()
     return tuple([tuple(each.ids[:depth]) for each in others if each])
+
+
+def _answer(ranking: Ranking) -> tuple[object, ...]:
+    """What was generated, and from what."""
+    generated = ranking.details.generated if ranking.details else None
+    if generated is None:
+        return ()
+    return generated.answer, generated.citations, generated.context, generated.abstained
 
 
 def _hits(metric: Metric, summary: RankSummary) -> Sequence[int | None]:

@@ -268,10 +268,15 @@ def _rest(topic: Topic) -> str:
 
 
 def _more_text(report: Report) -> str:
-    """`; 2 more parts and 1 more gate fail`, and `2 more gates fail with it` where they are of one cause."""
+    """`; 2 more parts and 1 more gate fail`, and `2 more gates fail with it` where they are of one cause.
+
+    Beside parts and gates of other causes those of one are not counted apart: three counts are too many to read.
+    """
     counts = report.conclusion.counts
     gates, same_cause = counts.get("gates_fail", 0), counts.get("same_cause", 0)
     parts = counts.get("segments_fail", 0) + counts.get("other_parts_fail", 0)
+    if parts and gates:
+        gates, same_cause = gates + same_cause, 0
     fails = report.verdict is Verdict.FAIL
     one = "fails" if fails else "warns"
     many = "fail" if fails else "warn"
