@@ -64,7 +64,8 @@ def _beyond(gate: GateResult, rule: Literal["floor", "drop"]) -> float:
 def _beside(report: Report, gate: GateResult, rows: Sequence[GateResult]) -> dict[str, int]:
     """How many questions the gate's row is of, how many other `rows` have its verdict, and how many segments hold."""
     failing_segments = {each.segment for each in rows if each.segment not in (None, gate.segment)}
-    other_gates = {each.name for each in rows} - {gate.name}
+    # A gate that fails in other parts alone is counted by these.
+    other_gates = {each.name for each in rows if each.segment in (None, gate.segment)} - {gate.name}
     with_other_cause = {each.name for each in rows if not _one_cause(report, gate, each)} & other_gates
     others = [each for each in report.gates if each.name == gate.name and each.segment not in (None, gate.segment)]
     segments = [each for each in others if tag_keys(each.segment) == tag_keys(gate.segment)]
