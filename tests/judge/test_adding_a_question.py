@@ -12,12 +12,14 @@ from typing import Any, ClassVar
 import pytest
 from tests.cli.test_judge import write_lines
 from tests.forges.loopback_server import serving
+from tests.judge.cases import some_judge
 from tests.judge.hash_judge import KEY, HashJudge
 
 from rankgate.cli import main
 from rankgate.judge.identity import read_prompts
 from rankgate.judge.label_files import add_labels, label_of, read_sample
-from rankgate.judge.model import Answer, Inputs, Judge
+from rankgate.judge.model import Answer, Inputs, Judge, digest
+from rankgate.judge.replies import schema_of
 from rankgate.judge.store import read_verdicts
 from rankgate.judge.tasks import QUESTIONS, TASKS, Lookup, Question
 from rankgate.metrics import registry
@@ -156,6 +158,27 @@ def judge_of_gate() -> dict[str, Any]:
 def test_what_metrics_ask_is_what_a_judge_is_asked() -> None:
     judged = [family for family in families() if issubclass(family, JudgedMetric)]
     assert {name for family in judged for name in family.asks} == {*VerdictKind, *QUESTIONS}
+
+
+def test_nobody_s_verdicts_are_void_because_there_is_a_question_more(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Its prompt makes another judge only where a user has another one."""
+    before = some_judge().id
+    request.getfixturevalue("one_row")
+    assert some_judge().id == before
+    (tmp_path / "courtesy.j2").write_text('Is it polite?\n{% include "data.j2" %}\n', encoding="utf-8")
+    assert some_judge(prompts=str(tmp_path)).id != before
+
+
+# Of each task that is not in the id of every judge: the SHA-256 of prompt and schema. Another one needs another name.
+LATER: dict[str, str] = {}
+
+
+def test_a_later_question_is_asked_as_ever_under_its_name() -> None:
+    first = {"split", "entail", "relevance", "address", "rubric"}
+    later = {name: digest([task.prompt, schema_of(task)]) for name, task in TASKS.items() if name not in first}
+    assert later == LATER
 
 
 def test_every_question_has_a_name_of_its_own() -> None:

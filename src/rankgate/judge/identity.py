@@ -27,6 +27,9 @@ from rankgate.model.answers import UnjudgedKind
 
 _FOLDER = Path(__file__).parent / "prompts"
 PROTOCOL = "judge protocol 1"  # another number where what is done with prompts and answers changes
+# Tasks whose prompts and schemas are in every id. Those of a later one never change under its name, so that nobody's
+# verdicts and calibration are void because there is a question more.
+_FIRST_TASKS = ("split", "entail", "relevance", "address", "rubric")
 
 
 def judge_of(block: JudgeBlock, mode: Mode, prompts: Mapping[str, str] | None = None) -> Judge:
@@ -35,14 +38,15 @@ def judge_of(block: JudgeBlock, mode: Mode, prompts: Mapping[str, str] | None = 
     Its id is the SHA-256 of the endpoint, which decides who answers under a name, of the model, the parameters, that
     mode, the prompts, the schemas and `PROTOCOL`. Limits are not part of it.
     """
-    shaping: dict[str, Any] = {
-        **block.model_dump(include={"model", "parameters"}),
-        "mode": mode,
-        "prompts": read_prompts(block.prompts) if prompts is None else prompts,
+    shaping: dict[str, Any] = {**block.model_dump(include={"model", "parameters"}), "mode": mode}
+    prompts = read_prompts(block.prompts) if prompts is None else prompts
+    later = {f"{name}.j2": task.prompt for name, task in TASKS.items() if name not in _FIRST_TASKS}
+    known = {
+        "prompts": {name: text for name, text in prompts.items() if later.get(name) != text},
+        "schemas": {name: schema_of(TASKS[name]) for name in _FIRST_TASKS},
     }
-    schemas = {name: schema_of(task) for name, task in TASKS.items()}
-    identity = digest({**shaping, "endpoint": block.endpoint, "schemas": schemas, "protocol": PROTOCOL})
-    return Judge(id=identity, **shaping, context_tokens=block.context_tokens, rubrics=block.rubrics)
+    identity = digest({**shaping, **known, "endpoint": block.endpoint, "protocol": PROTOCOL})
+    return Judge(id=identity, **shaping, prompts=prompts, context_tokens=block.context_tokens, rubrics=block.rubrics)
 
 
 def judges_of(block: JudgeBlock) -> tuple[Judge, ...]:
