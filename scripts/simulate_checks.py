@@ -4,23 +4,31 @@
 
 Systems, draws and collections are those of simulate_parts.py; criteria are as `rankgate init` writes them, and rankgate
 itself decides. Beside it: a plain threshold at the same limit, and one-sided tests of any loss at 2.5 %.
+
+Conversations of two to six turns are found or lost as a whole. Beside what rankgate decides stand rules that could tell
+their noise: docs/decisions/0011-few-clusters.md.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from rankgate.criteria.model import Criteria, parse_criteria
 from rankgate.criteria.starter import FEW_QUESTIONS, LARGE_DROP, SEGMENT_DROP, SEGMENT_QUESTIONS, SMALL_DROP
 from rankgate.gates.judging import judge_scores
 from rankgate.gates.lost_parts import unnamed_losses
+from rankgate.model.gate_result import GateResult
 from rankgate.model.values import Verdict
-from rankgate.statistics.sign_flips import flip_p
+from rankgate.statistics.clusters import summed
+from rankgate.statistics.sign_flips import MIN_CLUSTERS, flip_p
 from simulate_parts import GATED, Floats, System, gold_of, made, real, scores_of
 from simulate_verdicts import percent, table
 
@@ -28,7 +36,8 @@ SIZES = (50, 100, 250, 1000)
 MOVING = (0.02, 0.05, 0.1, 0.3)
 T_LEVEL = 1.96  # of many questions
 LEVEL = 0.025
-PART = "lang:1"
+PART, PART_0 = "lang:1", "lang:0"
+QUARTER = 0.25
 
 
 def limit_of(size: int) -> float:
@@ -75,6 +84,153 @@ def counted(source: np.random.Generator, checks: int, system: System, moving: fl
     return found
 
 
+class Part(NamedTuple):
+    """A language with few conversations: what rankgate says of it, and what other rules go by.
+
+    `p` is that of the signs of its conversations' changes, `least` what it could have been, `loss` the mean drop.
+    """
+
+    result: GateResult
+    conversations: int
+    p: float
+    least: float
+    loss: float
+
+    @property
+    def open(self) -> bool:
+        """Whether it lost more than is allowed, and that is not proven."""
+        return self.loss > SEGMENT_DROP + 1e-9 and self.result.verdict is not Verdict.FAIL
+
+    @property
+    def unprovable(self) -> bool:
+        """Whether no signs could have proven it: until decision 11 this warned."""
+        level = (1 - self.result.limits.confidence) / 2
+        return self.open and (self.conversations < MIN_CLUSTERS or self.least >= level)
+
+
+def shared_out(parts: Sequence[Part]) -> float:
+    """A quarter among the languages that can have so small a p (Tarone 1990)."""
+    share = 1
+    while sum(part.least <= QUARTER / share for part in parts) > share:
+        share += 1
+    return QUARTER / share
+
+
+RULES: dict[str, Callable[[Part, Sequence[Part]], bool]] = {
+    "what nothing could prove": lambda part, _: part.unprovable,
+    "p ≤ 1/4": lambda part, _: part.open and part.p <= QUARTER,
+    "p ≤ 1/8": lambda part, _: part.open and part.p <= QUARTER / 2,
+    "20 points": lambda part, _: part.open and part.loss >= 2 * SEGMENT_DROP,
+    "1/4 shared out": lambda part, parts: part.open and part.p <= shared_out(parts),
+    "decided": lambda part, _: part.result.verdict is Verdict.WARN,
+}
+EARLIER, *_, NOW = RULES
+
+
+class Talks(NamedTuple):
+    """So many conversations of two to six turns in so many languages; what the first language loses of them.
+
+    Of its questions a share, or so many conversations as a whole, which had been found.
+    """
+
+    number: int
+    languages: int
+    lost: float = 0.0
+    whole: int = 0
+
+    def parts(self, source: np.random.Generator, moving: float, metric: str) -> list[Part]:
+        """The languages of one check."""
+        sizes = source.integers(2, 7, size=self.number)
+        talk = np.repeat(np.arange(self.number), sizes)
+        languages = talk % self.languages
+        pair = made(source, self.number).pair(source, moving)
+        before, now = ({name: column[talk] for name, column in values.items()} for values in pair)
+        taken = source.choice(-(-self.number // self.languages), size=self.whole, replace=False) * self.languages
+        gone = (languages == 0) & (np.isin(talk, taken) | (source.random(len(talk)) < self.lost))
+        before = {
+            name: np.where(np.isin(talk, taken), np.maximum(column, 1.0), column) for name, column in before.items()
+        }
+        now = {name: np.where(gone, 0.0, column) for name, column in now.items()}
+        gold = gold_of(System(before, [(f"lang:{number}",) for number in languages]))
+        named = tuple(f"talk {number}" for number in talk)
+        old, new = (replace(scores_of(gold, values), clusters=named) for values in (before, now))
+        rule = {"by": "lang", "regression_max": SEGMENT_DROP, "min_queries": SEGMENT_QUESTIONS}
+        gate = {"name": metric, "regression_max": limit_of(len(talk)), "segments": rule}
+        criteria = parse_criteria({"evidence": "proven_harm", "gates": [gate]})
+        found = {result.segment: result for result in judge_scores(criteria, gold, new, old)}
+        changes, parts = now[metric] - before[metric], list[Part]()
+        for number in range(self.languages):
+            own, result = languages == number, found[f"lang:{number}"]
+            sums = summed(changes[own].tolist(), talk[own].tolist())
+            least = math.ldexp(1.0, -sum(each != 0 for each in sums))
+            if not result.evidence.too_small:
+                parts.append(Part(result, len(sums), flip_p(sums), least, -float(changes[own].mean())))
+        return parts
+
+
+def warned(source: np.random.Generator, checks: int, talks: Talks, moving: float, metric: str) -> Counter[str]:
+    """In how many of so many checks each rule warns or rankgate fails: of the first language if it loses, or of any."""
+    found, loses = Counter[str](), talks.lost or talks.whole
+    for _ in range(checks):
+        parts = talks.parts(source, moving, metric)
+        asked = [part for part in parts if part.result.segment == PART_0] if loses else parts
+        failed = any(part.result.verdict is Verdict.FAIL for part in asked)
+        for name, rule in RULES.items():
+            found[name] += failed or any(rule(part, parts) for part in asked)
+    return found
+
+
+def before_and_now(source: np.random.Generator, checks: int, talks: Talks, moving: float, metric: str) -> str:
+    """A cell: by the rule before decision 11, and by rankgate's."""
+    found = warned(source, checks, talks, moving, metric)
+    return f"{percent(found[EARLIER] / checks)} → {percent(found[NOW] / checks)}"
+
+
+def noise_of_conversations(source: np.random.Generator, checks: int) -> None:
+    """Print how often a language warns where nothing changed."""
+    sizes = [(talks, languages) for languages in (2, 5, 12) for talks in (40, 60, 100, 200) if talks < 30 * languages]
+    columns = [(metric, moving) for metric in GATED[:2] for moving in MOVING[:3]]
+    rows = [
+        [
+            f"{talks} in {languages}",
+            *(before_and_now(source, checks, Talks(talks, languages), moving, metric) for metric, moving in columns),
+        ]
+        for talks, languages in [(10, 2), *sizes]
+    ]
+    print("\n**Nothing changed: a language warns (%), before decision 11 → now**\n")
+    table(["conversations", *(f"{metric}, {moving:.0%}" for metric, moving in columns)], rows)
+
+
+def losses_of_conversations(source: np.random.Generator, checks: int) -> None:
+    """Print how often a language that loses is seen."""
+    losses = {f"{lost:.0%} of its questions": (lost, 0) for lost in (0.1, 0.2, 0.36)}
+    losses |= {f"{whole} whole": (0.0, whole) for whole in (1, 2, 3)}
+    rows = [
+        [
+            f"{talks} in {languages}, {metric}",
+            *(before_and_now(source, checks, Talks(talks, languages, *loss), 0.05, metric) for loss in losses.values()),
+        ]
+        for metric in GATED[:2]
+        for talks, languages in ((40, 5), (60, 5), (100, 5), (40, 12), (100, 12))
+    ]
+    print("\n**A language loses: it warns or fails (%), before decision 11 → now, 5% drawn anew**\n")
+    table(["conversations", *losses], rows)
+
+
+def rules_of_conversations(source: np.random.Generator, checks: int) -> None:
+    """Print what other rules would do."""
+    tried = {f"nothing lost, {metric}": (Talks(40, 5), metric) for metric in GATED[:2]}
+    tried |= {f"nothing lost, 100 in twelve, {metric}": (Talks(100, 12), metric) for metric in GATED[:2]}
+    tried |= {f"one loses {lost:.0%} of its questions": (Talks(40, 5, lost), GATED[0]) for lost in (0.2, 0.36)}
+    tried |= {f"one loses {whole} whole": (Talks(40, 5, 0.0, whole), GATED[0]) for whole in (1, 2, 3)}
+    rows = []
+    for name, (talks, metric) in tried.items():
+        found = warned(source, checks, talks, 0.1, metric)
+        rows.append([name, *(percent(found[rule] / checks) for rule in RULES)])
+    print("\n**Rules that were tried: a language warns or fails (%), 40 conversations in five, 10% drawn anew**\n")
+    table(["", *RULES], rows)
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description="How often a first gate set fails or warns, and what else would.")
@@ -83,6 +239,7 @@ def main() -> None:
     parser.add_argument("--collections", type=Path)
     options = parser.parse_args()
     source, checks = np.random.default_rng(options.seed), options.checks
+    of_talks = source.spawn(3)
     systems = {f"twelve languages, N = {size}": made(source, size) for size in SIZES}
     for folder in sorted(options.collections.iterdir()) if options.collections else ():
         if (folder / "gold.jsonl").is_file() and b'"tags"' in (folder / "gold.jsonl").read_bytes():
@@ -105,6 +262,10 @@ def main() -> None:
             rows.append([f"{name}, N = {size}", *(percent(found[kind] / checks) for kind in kinds)])
     print("\n**A loss is caught (%), 10% drawn anew**\n")
     table(["twelve languages", "fail", "warn", "plain threshold", "t-test", "randomisation"], rows)
+    for part, own in zip(
+        (noise_of_conversations, losses_of_conversations, rules_of_conversations), of_talks, strict=True
+    ):
+        part(own, checks)
 
 
 if __name__ == "__main__":

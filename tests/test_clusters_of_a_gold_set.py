@@ -44,12 +44,12 @@ def judged(folder: Path, monkeypatch: pytest.MonkeyPatch, clusters: list[str | N
         pytest.param([None] * 60, "fail", "clear", "fail", id="each question for itself: harm is proven"),
         pytest.param(
             ["talk"] * 8 + [f"c{row // 2}" for row in range(52)],
-            *("warn", "no_interval", "warn"),
+            *("warn", "no_interval", "pass"),
             id="the eight were one conversation: one observation proves nothing",
         ),
         pytest.param(
             [f"c{row // 10}" for row in range(60)],
-            *("warn", "no_interval", "warn"),
+            *("warn", "no_interval", "pass"),
             id="six clusters, one of them lost",
         ),
         pytest.param([f"c{row}" for row in range(60)], "fail", "clear", "fail", id="clusters of one are no clusters"),

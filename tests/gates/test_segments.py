@@ -261,6 +261,97 @@ def test_within_noise_a_segment_neither_warns_nor_blocks() -> None:
     )
 
 
+Talk = tuple[int, int]  # how many questions a conversation has, and how many it lost (below zero) or won
+
+
+def conversations(talks: Sequence[Talk], metric: str = "recall@5") -> GateResult:
+    """A segment of these conversations, of which every tenth question may be lost, as `init` allows."""
+    lower = metric == "misroute_rate"
+    before, now, labels = list[float](), list[float](), list[str]()
+    for number, (size, change) in enumerate(talks):
+        labels += [f"talk {number}"] * size
+        before += [float(row >= change) != lower for row in range(size)]
+        now += [float(row >= -change) != lower for row in range(size)]
+    rule = SegmentRule(by=("lang",), **limits(None, 0.1), min_queries=1)
+    new, old = (replace(scores(column, metric), clusters=tuple(labels)) for column in (now, before))
+    (result,) = decide_segments(gate(rule, HARM, metric), gold([EN] * len(labels)), new, old)
+    return result
+
+
+STILL = (10, 0)
+
+
+@pytest.mark.parametrize(
+    ("talks", "verdict", "p"),
+    [
+        pytest.param([(10, -10), *[STILL] * 7], PASS, 1 / 2, id="one of eight: 12.5 points"),
+        pytest.param([(10, -10), (10, -10), *[STILL] * 6], WARN, 1 / 4, id="two of eight: 25 points"),
+        pytest.param([(10, -7), (10, -8), *[STILL] * 6], PASS, 1 / 4, id="two of eight: 19 points"),
+        pytest.param([*[(10, -3)] * 3, *[STILL] * 5], WARN, 1 / 8, id="three of eight: 11 points"),
+        pytest.param([*[(10, -10)] * 3, (10, 10), *[STILL] * 4], PASS, 5 / 16, id="three lost, one won"),
+        pytest.param([*[(10, -2)] * 7, (10, 2), STILL], WARN, 9 / 256, id="seven lost, one won: no proof"),
+        pytest.param([*[(10, -10)] * 4, *[(10, 10)] * 2], PASS, 22 / 64, id="four lost, two won"),
+        pytest.param([*[(10, -2)] * 6, STILL], FAIL, 1 / 64, id="six lost: proof"),
+        pytest.param([(10, -2)], WARN, 1 / 2, id="a single one: its sign tells nothing"),
+        pytest.param([(20, -20), (4, 0), (4, 0)], WARN, 1 / 2, id="one with two thirds of the questions"),
+        pytest.param([(20, -18), (4, 0), (4, 0)], PASS, 1 / 2, id="less than two thirds are lost"),
+        pytest.param([*[(10, -10)] * 4, *[STILL] * 26], PASS, None, id="of thirty the interval decides"),
+        pytest.param([(10, -1), *[STILL] * 7], PASS, None, id="what is allowed"),
+    ],
+)
+@pytest.mark.parametrize("metric", ["recall@5", "misroute_rate"])
+def test_a_loss_in_few_conversations(talks: list[Talk], verdict: Verdict, p: float | None, metric: str) -> None:
+    found = conversations(talks, metric)
+    state = {PASS: EvidenceState.INCONCLUSIVE, WARN: EvidenceState.NO_INTERVAL, FAIL: EvidenceState.CLEAR}[verdict]
+    unproven = found.verdict is not FAIL and p is not None
+    assert found.verdict is verdict
+    assert found.evidence.only_inconclusive == (verdict is WARN)
+    if unproven:
+        assert found.evidence.evidence_state is state
+        assert found.change.exact is not None
+        assert found.change.exact.p == p
+
+
+def test_what_is_said_of_a_loss_in_few_conversations() -> None:
+    for lost, ending in ((1, ", within noise (p = 0.5)"), (2, ", with too few clusters to tell it from noise")):
+        (sentence,) = sentences(conversations([*[(10, -10)] * lost, *[STILL] * (8 - lost)]))
+        assert sentence.endswith(f"allowed drop: 10.0 pp){ending}")
+
+
+def test_a_floor_and_a_drop_in_few_conversations() -> None:
+    """One of eight conversations is lost: of the drop that is noise; of the floor nobody can tell."""
+    rule = SegmentRule(by=("lang",), **limits(0.9, 0.1), min_queries=1)
+    labels = tuple(f"talk {row // 10}" for row in range(80))
+    new, old = (replace(scores(column), clusters=labels) for column in ([0.0] * 10 + [1.0] * 70, [1.0] * 80))
+    (found,) = decide_segments(gate(rule, HARM), gold([EN] * 80), new, old)
+    states = {reason.kind: reason.state for reason in found.decision.reasons}
+    assert (found.verdict, found.evidence.evidence_state) == (WARN, EvidenceState.NO_INTERVAL)
+    assert states == {
+        ReasonKind.THRESHOLD: EvidenceState.NO_INTERVAL,
+        ReasonKind.REGRESSION: EvidenceState.INCONCLUSIVE,
+    }
+
+
+found_or_not = st.lists(st.sampled_from([0.0, 1.0]), min_size=36, max_size=36)
+
+
+@given(found_or_not, found_or_not, st.lists(st.integers(0, 35), max_size=12), st.sampled_from([1, 2, 3, 4]))
+def test_a_worse_run_is_judged_no_milder_in_few_conversations(
+    before: list[float], now: list[float], lost: list[int], size: int
+) -> None:
+    """Not even where another segment loses: up to nine conversations in each of two, or eighteen in both."""
+    worse = [0.0 if row in lost else value for row, value in enumerate(now)]
+    rule = SegmentRule(by=("lang",), **limits(None, 0.1), min_queries=1)
+    labels = tuple(f"talk {row // 2 // size}, {row % 2}" for row in range(36))
+    pair = [replace(scores(column), clusters=labels) for column in (now, worse)]
+    old = replace(scores(before), clusters=labels)
+    verdicts = [
+        [result.verdict for result in decide_segments(gate(rule, HARM), gold([EN, ES] * 18), new, old)] for new in pair
+    ]
+    order = [PASS, WARN, FAIL]
+    assert all(order.index(one) <= order.index(other) for one, other in zip(*verdicts, strict=True))
+
+
 values = st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=24, max_size=24)
 
 

@@ -2,11 +2,16 @@
 
 Under `proven_harm` the segments of one rule share a Holm correction: thirty segments would else fail at least once in a
 third of the runs without any change. What is within noise, and what is too small, is shown and never blocks.
+
+Where a segment has fewer than thirty clusters, a few that moved by chance lose more than is allowed. So a loss there
+that is not proven warns only where chance signs of the clusters' changes are rarely as bad, or where it is very large
+(docs/decisions/0011-few-clusters.md).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 from msgspec.structs import replace
 
@@ -16,14 +21,14 @@ from rankgate.gates.decide import decide
 from rankgate.gates.measurement import METRIC_UNITS, Units, measure
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.base import Metric, RelevanceMetric
-from rankgate.metrics.comparison import on_rows, paired_scores
+from rankgate.metrics.comparison import Pairs, on_rows, paired_scores
 from rankgate.metrics.estimates import attainable, defined_only
 from rankgate.metrics.gaps import baseline_column, filled, gaps, too_many
 from rankgate.metrics.intervals import level
 from rankgate.metrics.matching import match
 from rankgate.metrics.tags import segments_of
 from rankgate.model.gate_result import GateResult
-from rankgate.model.scores import Scores
+from rankgate.model.scores import Exact, Scores
 from rankgate.model.values import (
     TOLERANCE,
     Direction,
@@ -33,6 +38,7 @@ from rankgate.model.values import (
     Ranking,
     Reason,
     ReasonKind,
+    Ruling,
     RunField,
     Sample,
     Verdict,
@@ -41,6 +47,12 @@ from rankgate.model.values import (
 from rankgate.model.wording import count_text
 from rankgate.statistics.binomial import Side, holm
 from rankgate.statistics.sign_flips import MIN_CLUSTERS
+
+# What warns of a loss in few clusters that is not proven: so small a p of their signs, a larger one where so many times
+# the limit is lost, and, whatever the signs are, the loss of so much of what the baseline could lose.
+RARE, UNUSUAL = 1 / 8, 1 / 4
+LARGE = 2
+MOST = 2 / 3
 
 
 def decide_segments(
@@ -96,8 +108,14 @@ class _Part:
         clustered = candidate.clusters and gate.metric.at_quantile is None
         self.provable = not clustered or len(set(defined_only(candidate.clusters, column))) >= MIN_CLUSTERS
 
+    @cached_property
+    def pairs(self) -> Pairs | None:
+        """Its queries with a value in both runs."""
+        return paired_scores(self.gate.metric, self.candidate, self.baseline) if self.baseline else None
+
     def concluded(self, result: GateResult, *, among: int, enough: bool) -> GateResult:
-        """As it stands for a segment: a violation blocks, what nothing could have proven warns, noise passes."""
+        """As it stands for a segment: a violation blocks, what is seldom noise of few clusters warns, noise passes."""
+        result = self._weighed(result)
         decision, evidence = result.decision, result.evidence
         result = replace(result, segment=self.name, severity="error" if self.blocks else "warning")
         if not enough:
@@ -107,13 +125,14 @@ class _Part:
                 evidence=replace(evidence, only_inconclusive=False, too_small=True),
                 decision=replace(decision, verdict=Verdict.PASS, reasons=[too_small], violation=None),
             )
-        unprovable = evidence.only_inconclusive and evidence.evidence_state is EvidenceState.NO_INTERVAL
+        unproven = [reason for reason in decision.reasons if reason.ruling is Ruling.INCONCLUSIVE]
+        beyond = any(reason.state is EvidenceState.NO_INTERVAL for reason in unproven)
         verdict = Verdict.PASS
         if any(reason.kind in (ReasonKind.MISSING, ReasonKind.NO_VERDICT) for reason in decision.reasons):
             verdict = result.verdict if self.blocks else Verdict.WARN
         elif decision.violation is not None:
             verdict = Verdict.FAIL if self.blocks and result.verdict is Verdict.FAIL else Verdict.WARN
-        elif unprovable or any(reason.at_worst is not None for reason in decision.reasons):
+        elif beyond or any(reason.at_worst is not None for reason in decision.reasons):
             verdict = Verdict.WARN
         # What is beyond noise by itself is not so among many segments, and passes.
         reasons = [replace(reason, beyond_noise=False) for reason in decision.reasons]
@@ -121,9 +140,39 @@ class _Part:
             reasons = [replace(reason, corrected_for=among) for reason in reasons]
         return replace(
             result,
-            evidence=replace(evidence, only_inconclusive=unprovable),
+            evidence=replace(evidence, only_inconclusive=beyond and len(unproven) == len(decision.reasons)),
             decision=replace(decision, verdict=verdict, reasons=reasons),
         )
+
+    def _weighed(self, result: GateResult) -> GateResult:
+        """With a drop in few clusters, if it is beyond its limit and not proven, told from noise by their signs."""
+        drops = [each for each in result.decision.reasons if each.kind is ReasonKind.REGRESSION]
+        open_drop = any(each.ruling is Ruling.INCONCLUSIVE and each.at_worst is None for each in drops)
+        signs = self.pairs.signs() if open_drop and self.pairs else None
+        if signs is None:
+            return result
+        state = EvidenceState.NO_INTERVAL if self._seldom_noise(result, signs) else EvidenceState.INCONCLUSIVE
+        reasons = [replace(each, state=state) if each in drops else each for each in result.decision.reasons]
+        states = [each.state for each in reasons]
+        known = EvidenceState.NO_INTERVAL if EvidenceState.NO_INTERVAL in states else state
+        return replace(
+            result,
+            change=replace(result.change, exact=signs),
+            evidence=replace(result.evidence, evidence_state=known),
+            decision=replace(result.decision, reasons=reasons),
+        )
+
+    def _seldom_noise(self, result: GateResult, signs: Exact) -> bool:
+        """Whether clusters that move by chance seldom lose as much. Of a single one the sign tells nothing.
+
+        Each of the limits is one that a worse run passes as well: its p is no larger, and its loss no smaller.
+        """
+        if self.pairs and len(set(self.pairs.clusters)) == 1:
+            return True
+        lost = abs(result.change.delta or 0.0)
+        could_lose = abs((result.change.baseline or 0.0) - (self.gate.metric.worst or 0.0))
+        large = lost >= LARGE * (self.gate.regression_max or 0.0) - TOLERANCE
+        return signs.p <= (UNUSUAL if large else RARE) or lost >= MOST * could_lose - TOLERANCE
 
 
 def _corrected(gate: Gate, parts: Sequence[_Part]) -> dict[str | None, float]:
@@ -135,13 +184,12 @@ def _corrected(gate: Gate, parts: Sequence[_Part]) -> dict[str | None, float]:
 
 def _corrected_drops(gate: Gate, parts: Sequence[_Part]) -> dict[str | None, float]:
     """The same where single segments are judged without a correction: the confidence at which they surely fell."""
-    levels: dict[str | None, float] = {part.name: _drop_level(gate.metric, part) for part in parts if part.baseline}
+    levels: dict[str | None, float] = {part.name: _drop_level(part) for part in parts if part.baseline}
     return holm(levels, 1 - gate.confidence, len(levels))
 
 
-def _drop_level(metric: Metric, part: _Part) -> float:
-    pairs = paired_scores(metric, part.candidate, part.baseline) if part.baseline else None
-    return pairs.level() if pairs else 1.0
+def _drop_level(part: _Part) -> float:
+    return part.pairs.level() if part.pairs else 1.0
 
 
 def _levels(metric: Metric, part: _Part) -> Iterator[float]:
@@ -156,7 +204,7 @@ def _levels(metric: Metric, part: _Part) -> Iterator[float]:
         floor_level = level(values, metric, part.gate.threshold, side, clusters, ends, baseline_values)
         yield 1.0 if floor_level is None else floor_level
     if part.gate.regression_max is not None and part.baseline is not None:
-        yield _drop_level(metric, part)
+        yield _drop_level(part)
 
 
 def with_hard_checks(

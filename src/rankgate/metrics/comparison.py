@@ -122,6 +122,13 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
         flipped = cluster_flip_p(self.changes, self.clusters, side=harm) if self.clusters else None
         return None if flipped is None else Exact(*flipped)
 
+    def signs(self) -> Exact | None:
+        """The signs of fewer than 30 clusters, also of too few for a proof; None where there are none that count."""
+        if not self.clusters or self.metric.at_quantile is not None or not self._finite:
+            return None
+        flipped = cluster_flip_p(self.changes, self.clusters, side=self._harm, fewest=1)
+        return None if flipped is None else Exact(*flipped)
+
     def proven(self, level: float) -> bool:
         """Whether there is harm at all, at this one-sided level: by the interval, or by the exact test."""
         ci = self.interval(1 - 2 * level)

@@ -111,13 +111,14 @@ class GateEvidence(msgspec.Struct, frozen=True, kw_only=True):
     """How far the numbers can be trusted.
 
     `evidence_state` is what the intervals say of the limits: clear, inconclusive (within noise), no_interval (too few
-    queries, or clusters, to prove anything), no_baseline where a regression check had nothing to compare with, or
-    not_comparable where another judge gave the baseline's values. `only_inconclusive` marks a warning for nothing but
-    what could not be proven. Of a segment `too_small` says that it has too few queries to be judged, `fell` that the
-    whole interval of its own change is on the worse side of zero, `surely_fell` that it is so when corrected for the
-    number of segments (Holm). `unjudged` is there where a pooled gold set judges less of the run: the `judged` shares
-    of both first k, the changes with the rest `relevant`, and left out (`condensed`); where the gold set has a judge's
-    labels, the share that is `labelled` or judged, and the changes with what is left wrong and relevant.
+    queries to prove anything, or clusters to tell it from noise), no_baseline where a regression check had nothing to
+    compare with, or not_comparable where another judge gave the baseline's values. `only_inconclusive` marks a warning
+    for nothing but what could not be proven. Of a segment `too_small` says that it has too few queries to be judged,
+    `fell` that the whole interval of its own change is on the worse side of zero, `surely_fell` that it is so when
+    corrected for the number of segments (Holm). `unjudged` is there where a pooled gold set judges less of the run: the
+    `judged` shares of both first k, the changes with the rest `relevant`, and left out (`condensed`); where the gold
+    set has a judge's labels, the share that is `labelled` or judged, and the changes with what is left wrong and
+    relevant.
     """
 
     evidence_state: EvidenceState

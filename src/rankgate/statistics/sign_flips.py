@@ -26,14 +26,14 @@ _NEAR_ZERO = 1e-3  # below this w, log(u / w) / w is rounding noise over a small
 
 
 def cluster_flip_p(
-    differences: Sequence[float], clusters: Sequence[Hashable], *, side: Side
+    differences: Sequence[float], clusters: Sequence[Hashable], *, side: Side, fewest: int = MIN_CLUSTERS
 ) -> tuple[float, float] | None:
     """The exact one-sided p-value of paired differences, each in the cluster at its place.
 
     What is only rounding, 1e-9 of the largest sum, is no difference, between totals neither.
 
     Returns:
-        p, and 2^-m, the least that it could have been. Below six clusters both are 1, for nothing can be proven; None
+        p, and 2^-m, the least that it could have been. Below ``fewest`` clusters, six for a proof, both are 1; None
         from 30 clusters on, where the interval decides.
 
     Raises:
@@ -44,7 +44,7 @@ def cluster_flip_p(
         return None
     farthest = max(map(abs, sums), default=0.0)
     moved = [x / farthest for x in sums if abs(x) > _ROUNDING * farthest]
-    if len(sums) < MIN_CLUSTERS or not moved:
+    if len(sums) < fewest or not moved:
         return 1.0, 1.0
     return _tail(sorted(map(abs, moved)), math.fsum(moved)), math.ldexp(1.0, -len(moved))
 
