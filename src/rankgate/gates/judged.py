@@ -342,8 +342,9 @@ def _failed(gate: Gate, scores: Scores | None) -> NoVerdicts | None:
 
 def _with_causes(gate: Gate, judge: Judge, row: GateResult, candidate: Scores, baseline: Scores | None) -> GateResult:
     """The result with why verdicts are missing: no answer, what the judge failed at, or whose verdicts are there."""
+    before: list[Reason] = row.decision.reasons
     reasons: list[Reason] = []
-    for reason in row.decision.reasons:
+    for reason in before:
         scores = baseline if reason.source == "baseline" else candidate
         if reason.kind is ReasonKind.NO_VERDICT and scores is not None:
             reasons.append(_with_cause(reason, gate, judge, scores))
