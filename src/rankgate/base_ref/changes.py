@@ -194,7 +194,7 @@ def query_changes(base: Gold, head: Gold, criteria: Criteria, limits: Criteria) 
     edited: list[str] = []
     for query_id, was in old.items():
         now = new.get(query_id, was)  # what is removed is counted as that alone
-        if not _judged_alike(was, now):
+        if not _have_same_judgments(was, now):
             relabelled.append(query_id)
         elif _other(was) != _other(_known(now, was)):
             edited.append(query_id)
@@ -267,7 +267,7 @@ def moved_toward(rankings: Iterable[Ranking], base: Gold, head: Gold) -> int:
     for ranking in rankings:
         was = base.samples.get(ranking.query_id)
         now = head.samples.get(ranking.query_id)
-        if was is not None and now is not None and not _judged_alike(was, now):
+        if was is not None and now is not None and not _have_same_judgments(was, now):
             finds_more = _gain(ranking.ids, now) > _gain(ranking.ids, was)
             moved += finds_more or _missed(ranking.ids, now) < _missed(ranking.ids, was)
     return moved
@@ -282,7 +282,7 @@ def _missed(documents: Iterable[str], sample: Sample) -> float:
     return sum(max(sample.gains[document], 0.0) for document in sorted(missed))
 
 
-def _judged_alike(was: Sample, now: Sample) -> bool:
+def _have_same_judgments(was: Sample, now: Sample) -> bool:
     """Whether gains, a judge's too, texts of spans and claims are the same, in any order."""
     gains = (was.gains, was.judge_gains, was.spans) == (now.gains, now.judge_gains, now.spans)
     return gains and (was.claims == now.claims or set(was.claims) == set(now.claims))

@@ -323,7 +323,7 @@ def _head_criteria(inputs: Inputs, trees: Trees) -> tuple[str, str]:
     raise bad_input(f"is no file of the commit; {_ONLY} criteria", file=shown_path(path))
 
 
-def own_inputs(inputs: Inputs, gate: Gate, base: Gate | None, trees: Trees, *, trusted: bool) -> Criteria:
+def head_criteria_of(inputs: Inputs, gate: Gate, base: Gate | None, trees: Trees, *, trusted: bool) -> Criteria:
     """The pull request's own criteria where it stands alone: there is no base, or a label lets it.
 
     Nobody is asked: a judge that the base lacks waits for the merge.

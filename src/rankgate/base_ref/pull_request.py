@@ -28,8 +28,8 @@ from rankgate.base_ref.commits import (
     Commits,
     Gate,
     given,
+    head_criteria_of,
     judge_file_changes,
-    own_inputs,
     read_commits,
     refuse_committed_verdicts,
     without_other_labels,
@@ -176,10 +176,10 @@ def against_base(inputs: Inputs, ref: str) -> Iterator[PullRequest]:
         brought = brought_baseline(inputs, commits, trees)
         cases: dict[str, Case] = {}
         base, shared = commits.base, commits.shared
-        alike = accepted_by is None and _judge_alike(commits)
-        if base is not None and shared is not None and not alike:
+        same_judging = accepted_by is None and _have_same_judging(commits)
+        if base is not None and shared is not None and not same_judging:
             cases["base"] = _case(_without_files(inputs), base, shared)
-        head = _head_case(inputs, commits, trees, accepted=accepted, alike=alike)
+        head = _head_case(inputs, commits, trees, accepted=accepted, same_judging=same_judging)
         if isinstance(head, Case):
             cases["head"] = head
         if base is not None and shared is not None and brought.run is not None:
@@ -199,34 +199,34 @@ def against_base(inputs: Inputs, ref: str) -> Iterator[PullRequest]:
 
 
 def _head_case(
-    inputs: Inputs, commits: Commits, trees: Trees, *, accepted: bool, alike: bool
+    inputs: Inputs, commits: Commits, trees: Trees, *, accepted: bool, same_judging: bool
 ) -> Case | Sequence[Problem]:
     """What the head judges by, or why it cannot.
 
     It judges with what is the base's; with its own where there is no base, or where a label lets it stand in for what
     is gone.
     """
-    own_call = _without_files(inputs)
+    head_inputs = _without_files(inputs)
     head, shared = commits.head, commits.shared
     if head is None:
         return commits.head_problems
-    if alike and shared is not None:
-        return _case(own_call, head, shared)
+    if same_judging and shared is not None:
+        return _case(head_inputs, head, shared)
     criteria = head.criteria
     if commits.introduced or accepted:
-        own = own_inputs(inputs, head, commits.base, trees, trusted=commits.introduced)
-        shared = _standing_alone(own, shared, inputs, head.gold) if shared else own
-        lacking = shared.inputs.baseline is None and own.inputs.baseline is not None
-        own_call = replace(own_call, without_baseline=lacking)
+        head_criteria = head_criteria_of(inputs, head, commits.base, trees, trusted=commits.introduced)
+        shared = _head_alone(head_criteria, shared, inputs, head.gold) if shared else head_criteria
+        lacking = shared.inputs.baseline is None and head_criteria.inputs.baseline is not None
+        head_inputs = replace(head_inputs, without_baseline=lacking)
     else:  # the base's report says whether the baseline is enough
         criteria = criteria.requiring_no_baseline()
     if shared is None:
         return [Problem("the base's files cannot judge, and so nothing says which run to judge")]
     if criteria.judge is not None and shared.judge is None:
-        own_call = replace(own_call, pull=replace(own_call.pull, awaits="merge"))
+        head_inputs = replace(head_inputs, pull=replace(head_inputs.pull, awaits="merge"))
     if commits.base is not None:
-        own_call = replace(own_call, older_gold=with_labels_of(commits.base.gold, head.gold))
-    return _case(own_call, replace(head, criteria=criteria), shared)
+        head_inputs = replace(head_inputs, older_gold=with_labels_of(commits.base.gold, head.gold))
+    return _case(head_inputs, replace(head, criteria=criteria), shared)
 
 
 def _case(inputs: Inputs, gate: Gate, shared: Criteria) -> Case:
@@ -235,12 +235,12 @@ def _case(inputs: Inputs, gate: Gate, shared: Criteria) -> Case:
     return Case(inputs=inputs, criteria=criteria, gold=gate.gold, waivers=gate.waivers, traffic=gate.traffic)
 
 
-def _standing_alone(own: Criteria, shared: Criteria, inputs: Inputs, gold: Gold) -> Criteria:
+def _head_alone(head_criteria: Criteria, shared: Criteria, inputs: Inputs, gold: Gold) -> Criteria:
     """What is shared, with the pull request's run where the base's is gone, and no drop from that very run."""
     run = shared.inputs.run
     gone = run is not None and inputs.run is None and not os.path.lexists(run.path)
-    baseline = None if is_run(own.inputs.baseline, run, inputs, gold) else shared.inputs.baseline
-    files = shared.inputs.model_copy(update={"run": own.inputs.run if gone else run, "baseline": baseline})
+    baseline = None if is_run(head_criteria.inputs.baseline, run, inputs, gold) else shared.inputs.baseline
+    files = shared.inputs.model_copy(update={"run": head_criteria.inputs.run if gone else run, "baseline": baseline})
     return shared.model_copy(update={"inputs": files})
 
 
@@ -258,7 +258,7 @@ def _verdicts_of(inputs: Inputs, shared: Criteria) -> str | None:
     return verdicts_file(shared.inputs.run, inputs.verdicts)
 
 
-def _judge_alike(commits: Commits) -> bool:
+def _have_same_judging(commits: Commits) -> bool:
     """Whether both commits would say the same."""
     base, head = commits.base, commits.head
     if base is None or head is None:

@@ -114,12 +114,13 @@ def _valid_on(ranking: Ranking, day: str, known: Mapping[str, str | None] | None
     """
     details = ranking.details or Details()
     items = [Item()] * len(ranking.ids) if details.items is None else details.items
-    own = {doc: item.version for doc, item in zip(ranking.ids, items, strict=True)}
-    versions = [own[doc] or (known or {}).get(doc) for doc in ranking.ids]
+    versions_of = {doc: item.version for doc, item in zip(ranking.ids, items, strict=True)}
+    versions = [versions_of[doc] or (known or {}).get(doc) for doc in ranking.ids]
     kept = [at for at, version in enumerate(versions) if version is None or version <= day]
     changed: dict[str, Any] = {} if details.items is None else {"items": [items[at] for at in kept]}
-    changed |= {"raw": _valid_on(details.raw, day, own)} if details.raw else {}
-    changed |= {"rewrites": [_valid_on(each, day, own) for each in details.rewrites]} if details.rewrites else {}
+    changed |= {"raw": _valid_on(details.raw, day, versions_of)} if details.raw else {}
+    if details.rewrites:
+        changed["rewrites"] = [_valid_on(each, day, versions_of) for each in details.rewrites]
     left = replace(details, **changed) if ranking.details else None
     return replace(ranking, ids=[ranking.ids[at] for at in kept], details=left)
 

@@ -131,9 +131,9 @@ def _over_traffic(gate: "Gate") -> Iterator[tuple[KeyPath, str]]:
 def _direction(value: V, info: ValidationInfo) -> V:
     metric = info.data.get("metric")
     if metric is not None and metric.asks_direction != (value is not None):
-        own = f"{metric.name} has its own direction ({metric.direction.value} is better); leave the key out"
+        has_own = f"{metric.name} has its own direction ({metric.direction.value} is better); leave the key out"
         unknown = f"{metric.name} is another tool's number; say which way is better: higher or lower"
-        refuse([((), unknown if metric.asks_direction else own)])
+        refuse([((), unknown if metric.asks_direction else has_own)])
     return value
 
 

@@ -23,9 +23,9 @@ MAX_LISTED = 50  # movements in a report
 MAX_INTERVALS = 24  # segments whose changes have one, the largest
 
 
-def first_k(metric: Metric | None, own: int = DEFAULT_K) -> int:
+def first_k(metric: Metric | None, of_question: int = DEFAULT_K) -> int:
     """The first ranks that a metric looks at; those of the question where its cut-off is no number."""
-    return metric.cutoff if metric and isinstance(metric.cutoff, int) else own or DEFAULT_K
+    return metric.cutoff if metric and isinstance(metric.cutoff, int) else of_question or DEFAULT_K
 
 
 def movements(

@@ -200,21 +200,21 @@ class PeopleUnits(Units):
         """As far as a limit counts by this judge."""
         return gate.blocks and gate_judge(gate, self.trust).counts
 
-    def value(self, gate: Gate, candidate: Scores, values: Sequence[float | None], own: Estimate) -> Value:
-        """The run's value in people's units, which `own` is by the judge."""
+    def value(self, gate: Gate, candidate: Scores, values: Sequence[float | None], by_metric: Estimate) -> Value:
+        """The run's value in people's units, which `by_metric` is by the judge."""
         known = self.calibration
         if known is None or known.value is None or self.trust.floor:
-            return Value(own, own)
+            return Value(by_metric, by_metric)
         labelled = list(map(known.values.get, candidate.query_ids))
         pairs = paired(gate.metric, values, labelled, clusters=candidate.clusters, same=self.itself)
         since_labelled = pairs.compared(gate.confidence) if pairs else None
         if since_labelled is None:
-            return Value(own, own)
+            return Value(by_metric, by_metric)
         change = people_change(since_labelled.delta, since_labelled.ci or (None, None), self._j)
         bounds = known.value.bounds(gate.confidence)
         value = anchored(known.value.value, bounds, change)
         counted = without_gain(value, change, gate.metric.direction)
-        return Value(_within(gate.metric, own, value), _within(gate.metric, own, counted))
+        return Value(_within(gate.metric, by_metric, value), _within(gate.metric, by_metric, counted))
 
     def change(self, gate: Gate, pairs: Comparison, *, moved: float = 0.0) -> Comparison:
         """The comparison in people's units: the change divided by J, where the gate's drop is judged by that.

@@ -40,10 +40,10 @@ class Units:
         """Whether a limit of this gate may block."""
         return gate.blocks
 
-    def value(self, gate: Gate, candidate: Scores, values: Sequence[float | None], own: Estimate) -> Value:
-        """The run's value, which `own` is by the metric."""
+    def value(self, gate: Gate, candidate: Scores, values: Sequence[float | None], by_metric: Estimate) -> Value:
+        """The run's value, which `by_metric` is by the metric."""
         del gate, candidate, values
-        return Value(own, own)
+        return Value(by_metric, by_metric)
 
     def change(self, gate: Gate, pairs: Comparison, *, moved: float = 0.0) -> Comparison:
         """The change of the pairs; `moved` is by how much the run's value is another in these units."""

@@ -98,8 +98,9 @@ class _Part:
         self, gate: Gate, rule: SegmentRule, name: str, limits: Limits, candidate: Scores, baseline: Scores | None
     ) -> None:
         # Judged as if it blocked, so that a violation is told from a warning; `concluded` gives it its severity.
-        own = {"threshold": limits.threshold, "regression_max": limits.regression_max}
-        self.gate = gate.model_copy(update={**own, "severity": "error", "segments": (), "max_lost_queries": None})
+        own_limits = {"threshold": limits.threshold, "regression_max": limits.regression_max}
+        others = {"severity": "error", "segments": (), "max_lost_queries": None}
+        self.gate = gate.model_copy(update=own_limits | others)
         self.candidate, self.baseline = candidate, baseline
         self.name, self.smallest = name, rule.min_queries
         self.blocks = (limits.severity or gate.severity) == "error"

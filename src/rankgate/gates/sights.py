@@ -192,7 +192,7 @@ def _unseen_answers(criteria: Criteria, judges: Mapping[str, Judge]) -> list[Uns
 def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -> list[SightFact]:
     """Gates that promise to stop what the gold set cannot see, as measured, or before there are results by its size."""
     measured = {(result.name, result.segment): result for result in results if result.change.n_pairs}
-    whole = {result.name: result for result in reversed(results) if result.segment is None}
+    overall = {result.name: result for result in reversed(results) if result.segment is None}
     sights: list[Sight] = []
     lost: list[LostUnseen] = []
     facts: list[SightFact] = []
@@ -205,7 +205,7 @@ def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
             facts.append(BlindSpot(blind))
         elif blind:
             sights.append(blind)
-        if gate.name in whole and (unseen := _lost_unseen(gate, whole[gate.name])):
+        if gate.name in overall and (unseen := _lost_unseen(gate, overall[gate.name])):
             lost.append(unseen)
         if by_chance := _blocks_by_chance(gate, len(counted)):
             facts.append(by_chance)

@@ -238,21 +238,21 @@ def _by_text(
     Of several places in the passage it is the first that is not within the `union` of what items above it cover.
     """
     quote, text = span.text or "", item.text or ""
-    whole = len(quote) == span.end - span.start  # else it quotes a part, and only offsets say how much an item has
-    quote = quote if whole else quote.rstrip("….") or quote
+    quotes_all = len(quote) == span.end - span.start  # else it quotes a part, and only offsets say how much an item has
+    quote = quote if quotes_all else quote.rstrip("….") or quote
     part = quote  # what the item should have of it
-    if overlap and whole:
+    if overlap and quotes_all:
         part = quote[overlap[0] - span.start : overlap[1] - span.start]
     if overlap:
         shift = overlap[0] - (item.start or 0)
         if part.startswith(text[shift : shift + len(part)].rstrip("….")):  # as far as the run states the text
             return overlap
     stretches = [_in_document(span, piece, quote) for piece in _shared(quote, text, short=short)]
-    if overlap and stretches and not whole:
+    if overlap and stretches and not quotes_all:
         return overlap
     if overlap and not stretches:
         enough = len(part) >= LEAST or overlap == (span.start, span.end)
-        tells = enough if whole else overlap[0] == span.start and overlap[1] >= span.start + len(quote)
+        tells = enough if quotes_all else overlap[0] == span.start and overlap[1] >= span.start + len(quote)
         return None if tells and plain(part) not in plain(text) else overlap
     new = (each for each in stretches if not _within(each, united(union)))
     return next(new, stretches[0] if stretches else None)

@@ -86,9 +86,9 @@ def stands_in(words: str, text: str) -> bool:
 def starts_of(words: str, text: str) -> Iterator[int]:
     """Where these words begin in a text as in `stands_in`, in order; places may overlap."""
     at = text.find(words) if words else -1
-    whole = re.compile(_apart(words, re.escape(words)) if at >= 0 else "")
+    bordered = re.compile(_apart(words, re.escape(words)) if at >= 0 else "")
     while at >= 0:
-        if whole.match(text, at):
+        if bordered.match(text, at):
             yield at
         at = text.find(words, at + 1)
 
@@ -141,8 +141,8 @@ def words(text: str) -> list[str]:
 
 def share_of_words(text: str, other: str) -> float:
     """Share of the distinct words of `text` that `other` has too; 0 where it has no word."""
-    own = _distinct(text)
-    return len(own & _distinct(other)) / len(own) if own else 0.0
+    distinct = _distinct(text)
+    return len(distinct & _distinct(other)) / len(distinct) if distinct else 0.0
 
 
 def lies_in(text: str, passage: str, similarity: float = 1.0) -> bool:
@@ -162,8 +162,8 @@ def lies_in(text: str, passage: str, similarity: float = 1.0) -> bool:
 
 
 def _share_of_occurrences(text: str, other: str) -> float:
-    own = Counter(words(text))
-    return (own & Counter(words(other))).total() / own.total() if own else 0.0
+    occurrences = Counter(words(text))
+    return (occurrences & Counter(words(other))).total() / occurrences.total() if occurrences else 0.0
 
 
 @lru_cache(maxsize=4096)

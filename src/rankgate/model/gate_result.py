@@ -199,9 +199,11 @@ class GateDecision(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def deciding(self) -> list[Reason]:
         """The reasons that give the verdict by themselves: what is broken, and where nothing is, what is in doubt."""
-        own = [reason for position, reason in enumerate(self.reasons) if self.verdict_of(position) is self.verdict]
-        broken = [each for each in own if each.ruling is Ruling.VIOLATED or each.kind in OF_QUESTIONS]
-        return broken or [each for each in own if each.in_doubt] or own
+        by_themselves = [
+            reason for position, reason in enumerate(self.reasons) if self.verdict_of(position) is self.verdict
+        ]
+        broken = [each for each in by_themselves if each.ruling is Ruling.VIOLATED or each.kind in OF_QUESTIONS]
+        return broken or [each for each in by_themselves if each.in_doubt] or by_themselves
 
 
 class GateResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -245,8 +245,10 @@ def _recognised(source: Source, *, gold: bool) -> str:
     what = "a gold set" if gold else "a run"
     starts = f"cannot be read as {what}: it starts with {shown(first_row(start.head)[:80].rstrip())}"
     if not why and (other := _of_the_other_kind(source, gold=not gold)):
-        its_place = option("run" if gold else "gold", "FILE")
-        raise bad_input(f"{starts}; {other}; are gold set and run swapped? Name it with {its_place}", file=source.name)
+        right_option = option("run" if gold else "gold", "FILE")
+        raise bad_input(
+            f"{starts}; {other}; are gold set and run swapped? Name it with {right_option}", file=source.name
+        )
     names = start.names
     row = named(QUERY, names) or all(isinstance(cell, str) or is_texts(cell) for cell in start.first_cells.values())
     unnamed = gold and start.json and row and len(names) > 1 and start.keys.isdisjoint({"id", *SAMPLE_KEYS})

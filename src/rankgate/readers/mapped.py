@@ -65,13 +65,13 @@ def objects_in(records: Records, expected: str, log: ProblemLog) -> Iterator[tup
 
 
 def looked_up(
-    records: Records, look: Callable[[Any, Finder], T], finder: Finder, log: ProblemLog
+    records: Records, read: Callable[[Any, Finder], T], finder: Finder, log: ProblemLog
 ) -> Iterator[tuple[int, Problem, T]]:
     """What each object holds, after its number and its place; what is wrong or missing is noted."""
     for number, (location, record) in enumerate(records):
         finder.location = location
         try:
-            value = look(record, finder)
+            value = read(record, finder)
         except MissingNameError as error:
             finder.miss(error)
         except ValueError as error:

@@ -105,8 +105,8 @@ def _unseen_ids(fact: facts.UnseenIds) -> str:
 
 def _short_rankings(fact: facts.ShortRankings) -> str:
     gates = ", ".join(map(shown, fact.gates))
-    look = "looks" if len(fact.gates) == 1 else "look"
-    return f"the longest ranking has {count_text(fact.longest, 'result')}, and {gates} {look} at more"
+    verb = "looks" if len(fact.gates) == 1 else "look"
+    return f"the longest ranking has {count_text(fact.longest, 'result')}, and {gates} {verb} at more"
 
 
 def _capped_metric(fact: facts.CappedMetric) -> str:

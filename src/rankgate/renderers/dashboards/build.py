@@ -364,13 +364,13 @@ def _accepted_at(record: Record, run: ShownRun | None) -> float:
 
 
 def _step(
-    metric: Metric, since: Record, before: float | None, run: ShownRun | None, inputs: CurveInputs
+    metric: Metric, earlier: Record, before: float | None, run: ShownRun | None, inputs: CurveInputs
 ) -> Step | None:
-    """From a record, which had this value before, to a run; None where either has no value."""
+    """From an earlier record, which had this value, to a run; None where either has none."""
     now = run.values[metric.name].value if run else None
     if run is None or now is None or before is None:
         return None
-    paired = inputs.paired(since, run.record).get(metric.name) if inputs.paired else None
+    paired = inputs.paired(earlier, run.record).get(metric.name) if inputs.paired else None
     size = paired.value if paired else now - before
     return Step(before=before, size=size, direction=metric.direction, unit=metric.unit, paired=paired)
 

@@ -182,6 +182,6 @@ def _in_people_s_units(gates: Sequence[GateResult]) -> list[str]:
             values.append(f"{gate.metric} {number}")
     if not values:
         return []
-    alike = ", as if it erred alike on both runs" if any(gate.change.assumption for gate in gates) else ""
+    assumption = ", as if it erred alike on both runs" if any(gate.change.assumption for gate in gates) else ""
     shown = "gates are" if any(gate.measured.value_raw is not None for gate in gates) else "changes alone are"
-    return [f"The judge's own values: {', '.join(values)}; the {shown} in people's units{alike}."]
+    return [f"The judge's own values: {', '.join(values)}; the {shown} in people's units{assumption}."]
