@@ -9,6 +9,7 @@ import shutil
 import ssl
 import subprocess
 import sys
+import sysconfig
 import threading
 import venv
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +20,7 @@ from importlib.util import cache_from_source
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pip
 import pytest
 import trustme
 from tests.scripts.packages import Index, sdist, sha256, wheel
@@ -127,9 +129,11 @@ def runner(tmp_path: Path) -> Runner:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment of pip alone."""
+    """An environment of the tests' own pip alone, which is compiled already."""
     place = tmp_path_factory.mktemp("made") / "environment"
-    venv.create(place, symlinks=True, with_pip=True)
+    venv.create(place, symlinks=True)
+    packages = Path(sysconfig.get_path("purelib", "venv", {"base": str(place)}))
+    shutil.copytree(Path(pip.__file__).parent, packages / "pip")
     return place
 
 
