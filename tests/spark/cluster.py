@@ -22,7 +22,8 @@ _PYTHON = ROOT / ".spark" / "bin" / "python"
 PATIENCE = 120  # seconds until a process has to be there
 _CONNECT = "org.apache.spark.sql.connect.service.SparkConnectServer"
 _MEMORY = 512  # megabytes of an executor
-_QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # tests are over before more pays off
+# Tests are over before more pays off, and Spark's own classes need no check.
+_QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 
 
 def lacking() -> str | None:
@@ -88,6 +89,7 @@ def cluster(folder: Path) -> Iterator[Cluster]:
         "JAVA_TOOL_OPTIONS": f"{_QUICK} -Djava.io.tmpdir={folder}",
     }
     environment |= {"PYSPARK_PYTHON": str(_PYTHON), "RANKGATE_TEST_MARKER": str(folder)}
+    environment["PYTHONPATH"] = str(Path(__file__).parent)  # where the daemon is
     environment |= {"SPARK_LOCAL_DIRS": str(folder / "local"), "SPARK_WORKER_DIR": str(folder / "work")}
     port = _free_port()
     settings = {
@@ -95,6 +97,7 @@ def cluster(folder: Path) -> Iterator[Cluster]:
         "spark.connect.grpc.binding.port": port,
         "spark.driver.host": "127.0.0.1",
         "spark.executor.memory": f"{_MEMORY}m",
+        "spark.python.daemon.module": "preloading_daemon",
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": 2,
         "spark.sql.codegen.wholeStage": "false",  # classes that the jobs of tests are too short for
