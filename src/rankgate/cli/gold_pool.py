@@ -320,7 +320,9 @@ def _texts(inputs: Inputs, criteria: Criteria, documents: set[str], corpus: str 
     texts: dict[str, str] = {}
     for source in (candidate_run(inputs.run, criteria), accepted_run(inputs, criteria)):
         run = source.open(needs)
-        for ranking in run.rankings if run else ():
+        if run is None:
+            continue
+        for ranking in run.rankings:
             texts |= {name: text for name, text in results_of(ranking, criteria.match) if text and name in documents}
     return texts
 

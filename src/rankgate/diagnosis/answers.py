@@ -50,9 +50,11 @@ def answer_changes(
     by_name = {each.name: each for each in metrics}
     losses: dict[str, AnswerLoss] = {}
     judged = [gate for gate in gates if gate.by_judge and gate.is_main]
-    for gate in sorted(judged, key=lambda gate: (gate.verdict is not Verdict.FAIL, gate.verdict is not Verdict.WARN)):
-        for loss in _losses(by_name[gate.metric], now, baseline) if baseline else ():
-            losses.setdefault(loss.query_id, loss)
+    worst_first = sorted(judged, key=lambda gate: (gate.verdict is not Verdict.FAIL, gate.verdict is not Verdict.WARN))
+    for gate in worst_first:
+        if baseline is not None:
+            for loss in _losses(by_name[gate.metric], now, baseline):
+                losses.setdefault(loss.query_id, loss)
     of_claims = dict.fromkeys(gate.metric for gate in judged if _claims_of(by_name[gate.metric]) is VerdictKind.SUPPORT)
     silent = _silent(tuple(of_claims), now, baseline)
     unsupported = _unsupported(now) if of_claims else []

@@ -137,11 +137,7 @@ def details_of(
             sweeps += sweeps_of(tag, rows, swept)
     samples = list(gold.samples.values())
     k = first_k(leading)
-    ks: dict[str, int] = {}
-    if named and leading and not isinstance(leading.cutoff, int):
-        for query_id, sample in gold.samples.items():
-            query = candidate.matched.get(query_id) or match(sample, Ranking(query_id, []))
-            ks[query_id] = max(1, min(leading.limit(query), longest))
+    ks = _cutoffs_of(leading, gold, candidate, longest) if named and leading else {}
     return ReportDetails(
         leading=leading.name if leading else None,
         k=k,
@@ -156,6 +152,17 @@ def details_of(
         left_out=len(tags) - len(kept),
         ks=ks,
     )
+
+
+def _cutoffs_of(leading: Metric, gold: Gold, candidate: Scores, longest: int) -> dict[str, int]:
+    """By question the ranks that the metric looks at; none where they are the same for all."""
+    if isinstance(leading.cutoff, int):
+        return {}
+    cutoffs: dict[str, int] = {}
+    for query_id, sample in gold.samples.items():
+        query = candidate.matched.get(query_id) or match(sample, Ranking(query_id, []))
+        cutoffs[query_id] = max(1, min(leading.limit(query), longest))
+    return cutoffs
 
 
 def _shown_tags(

@@ -40,7 +40,9 @@ def run_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list
         old = {key: before[key] for key in keys if before.get(key) is not None}
         new = {key: after[key] for key in keys if after.get(key) is not None}
         if len(old) <= 1 and len(new) <= 1:  # the same thing, whatever each calls it
-            differences += _differences(what, None, next(iter(old.values()), None), next(iter(new.values()), None))
+            old_value = next(iter(old.values()), None)
+            new_value = next(iter(new.values()), None)
+            differences += _differences(what, None, old_value, new_value)
         else:
             differences += [each for key in keys for each in _differences(what, key, old.get(key), new.get(key))]
     for key in sorted((before.keys() | after.keys()) - KNOWN_KEYS - {_OF_STORE, RECORDING}):

@@ -118,7 +118,7 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
         named = list[Mapping[str, str]]()
         facts = ["rankings" if head is None else "change", pull.head_sha, pull.base_ref]
         with tempfile.TemporaryDirectory(prefix="rankgate-") as directory, suppress(RankgateError):
-            for commit in map(repository.commit, [pull.base_sha, *([head] if head else [])]):
+            for commit in map(repository.commit, filter(None, [pull.base_sha, head])):
                 tree = Path(directory, str(len(named)))
                 files = Tree(repository, Commit(ref=commit, sha=commit), str(tree), most=sys.maxsize)
                 self._write(files, tree, baseline=False)

@@ -124,4 +124,5 @@ def headline_gate(report: Report) -> GateResult | None:
         return None
     rows = [gate for gate in report.gates if gate.row_key == conclusion.row_key and gate.verdict is report.verdict]
     exact = [gate for gate in rows if conclusion.limit in (gate.limit, gate.limits.threshold)]
-    return next(iter(exact or rows), None)
+    best = exact or rows
+    return best[0] if best else None

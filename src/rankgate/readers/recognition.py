@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from enum import Enum
 from functools import cached_property
+from itertools import zip_longest
 from typing import Any, BinaryIO
 
 import msgspec
@@ -136,8 +137,10 @@ class Beginning:
         if self.json:
             return self._first_object
         rows = [row for row in self.rows[:_ENOUGH].decode("utf-8", "replace").splitlines() if row.strip()]
-        cells = [[cell.strip().strip('"') for cell in row.split(separator_of(self.rows))] for row in rows[:2] or [""]]
-        return dict(zip(cells[0], [*(cells[1] if cells[1:] else []), *[""] * len(cells[0])], strict=False))
+        separator = separator_of(self.rows)
+        header, first, *_ = [*rows, "", ""]
+        names, cells = ([cell.strip().strip('"') for cell in row.split(separator)] for row in (header, first))
+        return dict(zip_longest(names, cells[: len(names)], fillvalue=""))
 
     @cached_property
     def _first_object(self) -> dict[str, Any]:

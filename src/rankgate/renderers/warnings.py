@@ -147,7 +147,7 @@ def _old_run(fact: facts.OldRun) -> str:
 
 
 def _traffic_in_gold(fact: facts.TrafficInGold) -> str:
-    few = ", ".join([*map(shown, fact.ids[:_MOST_NAMED]), *(["…"] if fact.ids[_MOST_NAMED:] else [])])
+    few = ", ".join(map(shown, fact.ids[:_MOST_NAMED])) + (", …" if fact.ids[_MOST_NAMED:] else "")
     verb = "is" if len(fact.ids) == 1 else "are"
     return f"{count_text(len(fact.ids), 'traffic question')} ({few}) {verb} in the gold set, too, by id or text"
 

@@ -94,5 +94,9 @@ def sparkline(values: list[float | None]) -> str:
     known = [value for value in values if value is not None]
     low = min(known, default=0.0)
     width = max(known, default=0.0) - low
-    heights = [None if value is None else (value - low) / width if width > 0 else 0.4 for value in values]
-    return "".join("·" if height is None else _LEVELS[round(height * (len(_LEVELS) - 1))] for height in heights)
+    return "".join("·" if value is None else _level(value - low, width) for value in values)
+
+
+def _level(height: float, width: float) -> str:
+    """The character for a value so far above the lowest; all values are one where they have no width."""
+    return _LEVELS[round(height / width * (len(_LEVELS) - 1))] if width > 0 else _LEVELS[3]
