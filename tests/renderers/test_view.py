@@ -249,6 +249,18 @@ def test_ten_questions_in_the_order_of_the_report_each_with_its_documents() -> N
 
 
 @pytest.mark.parametrize(
+    ("metric", "said"),
+    [
+        pytest.param("recall@5", "1 question got worse, 0 got better", id="the metric of the conclusion"),
+        pytest.param("mrr", "1 question got worse in mrr, 0 better", id="another one"),
+        pytest.param("score(a*b)", "1 question got worse in another metric, 0 better", id="one that Markdown reads"),
+    ],
+)
+def test_questions_that_got_worse_in_another_metric_than_the_conclusion_s_name_it(metric: str, said: str) -> None:
+    assert view_of(report_of(DROPPED, misses=[replace(MOVE, metric=metric)])).questions.moved == said
+
+
+@pytest.mark.parametrize(
     ("page", "address"),
     [
         pytest.param("https://example.org/page", "https://example.org/page#q=q%2F1%20%C3%A9%29", id="known"),

@@ -266,10 +266,18 @@ def _if_meant(report: Report) -> Sentence:
 
 
 def _moved(report: Report) -> str:
-    """How many questions got worse and better; of all, where the conclusion has counted those of a part."""
+    """How many questions got worse and better; of all, where the conclusion has counted those of a part.
+
+    The metric is named where the conclusion is about another one, by which other questions got worse.
+    """
     moved = report.changes.moved
     if moved is None:
         return ""
+    metric = next((each.metric for each in report.changes.misses), None)
+    if metric is not None and report.conclusion.metric not in (None, metric):
+        plain_metric = metric.replace("@", "").replace("_", "").isalnum()  # no sign that Markdown could read
+        of_which = metric if plain_metric else "another metric"
+        return f"{count_text(moved.worse, 'question')} got worse in {of_which}, {moved.better:,} better"
     of_all = " in all" if report.conclusion.segment is not None else ""
     return f"{count_text(moved.worse, 'question')} got worse{of_all}, {moved.better:,} got better"
 
