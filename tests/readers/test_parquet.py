@@ -98,6 +98,15 @@ def test_repeats_are_removed_and_counted() -> None:
     assert rankings(table("('q', 'a', 1)", "('q', 'b', 2)", "('q', 'a', 3)")) == [Ranking("q", ["a", "b"], 1)]
 
 
+def test_a_time_that_is_not_there() -> None:
+    name = write(
+        "SELECT 'p' AS qid, 'a' AS chunk_id, 1 AS score, CAST('NaN' AS DOUBLE) AS latency_ms "
+        "UNION ALL SELECT 'q', 'a', 1, NULL UNION ALL SELECT 'r', 'a', 1, 40"
+    )
+    times = [each.details.latency_ms if each.details else None for each in rankings(name, EVERYTHING)]
+    assert times == [None, None, {"total": 40.0}]
+
+
 def test_details_only_where_needed() -> None:
     name = write(
         "SELECT 'q' AS qid, 'a#1' AS chunk_id, 'a' AS doc_id, 0.5 AS score, 'one' AS text, "

@@ -89,6 +89,13 @@ def test_repeats_are_removed_and_counted() -> None:
     assert rankings("qid,docid,score\nq,a,1\nq,b,2\nq,a,3\n")[1] == [Ranking("q", ["a", "b"], 1)]
 
 
+def test_a_time_that_is_not_there() -> None:
+    rows = "".join(f"q{row},a,1,{cell}\n" for row, cell in enumerate(["NaN", "", "null", "40"]))
+    found = rankings(f"qid,docid,score,latency_ms\n{rows}", needs=frozenset({RunField.LATENCY}))[1]
+    times = [ranking.details.latency_ms if ranking.details else None for ranking in found]
+    assert times == [None, None, None, {"total": 40.0}]
+
+
 def test_details_only_where_needed() -> None:
     content = (
         "qid,chunk_id,doc_id,score,text,doc_version,latency_ms\n"

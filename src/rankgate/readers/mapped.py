@@ -185,12 +185,14 @@ def _cells(record: Mapping[str, str], finder: Finder) -> _Result:
         if key in columns:
             cell = record[columns[key]]
             number = number_in(cell.strip())
-            if number is None and (cell.strip() or key in ("score", "rank")):
+            missing = not cell.strip() or (key == "latency_ms" and cell.strip().casefold() in _NO_TIME)
+            if number is None and (not missing or key in ("score", "rank")):
                 raise ValueError(f"{query}: {_unlike(cell, key, chunk_id)}")
             values[columns[key]] = number
     return _row(values, finder)
 
 
+_NO_TIME = ("nan", "null")  # cells of times that a tool did not give
 _READ_AS = {
     "score": finite_number,
     "rank": whole_number,
@@ -225,7 +227,14 @@ def _times(value: Any) -> Any:
     if value is None:
         return None
     stages = value if isinstance(value, Mapping) else {"total": value}
-    return {str(stage): float(time) if is_number(time) else time for stage, time in stages.items()}
+    return {str(stage): _time(time) for stage, time in stages.items()}
+
+
+def _time(value: Any) -> Any:
+    """A number of milliseconds; None for NaN, which a tool writes where it has none."""
+    if not is_number(value):
+        return value
+    return None if math.isnan(value) else float(value)
 
 
 def _plain(value: Any) -> Any:

@@ -226,7 +226,7 @@ def _results(file: ParquetFile, fields: FieldMap, needs: frozenset[RunField], lo
                 flaw = row_flaw(doc, dict(zip(ordering, values, strict=True)))
                 raise ValueError(f"query {shown(query_id)}: {flaw}")
             results = gathered(_ROWS.decode(rows), needs)
-            results.times = None if latency is None else {"total": latency}
+            results.times = None if latency is None or math.isnan(latency) else {"total": latency}
             results.tags = {(name, tag): None for name, each in zip(systems, stated, strict=True) for tag in each}
             refuse_systems(query_id, results, file.name)
             yield ranking_of(query_id, results, order, needs)
