@@ -74,8 +74,8 @@ def usual_fields(
     """
     roles = roles_of(names)
     wanted = ["query_id"] if roles["items"] else ["query_id", "chunk_id"]
-    rated = kind == "frame" or roles["gain"] or "rank" in names or _maybe_ratings(names, roles, first or {})
-    if rated and not roles["items"]:
+    has_ratings = bool(roles["gain"] or _maybe_ratings(names, roles, first or {}))
+    if (kind == "frame" or "rank" in names or has_ratings) and not roles["items"]:
         wanted.append("gain")
     doubtful = [key for key in wanted if len(roles[key]) != 1]
     if doubtful:
