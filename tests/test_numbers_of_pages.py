@@ -195,12 +195,10 @@ TRIED = "Rules that were tried"
 
 
 def clusters() -> list[str]:
-    """The table of decision 11 is the script's."""
+    """What the rule of decision 11 sees less of than the one before it."""
     names = ("one loses 1 whole", "one loses 2 whole", "one loses 20% of its questions")
     one, two, fifth = ([f"{cell('checks', TRIED, name, at):.1f} %" for at in (5, 0)] for name in names)
-    rows = {name: cells for name, cells in table("checks", TRIED).items() if all(cells)}
     return [
-        *(f"| {name} | " + " | ".join(f"{number:.1f}" for [number] in cells) + " |" for name, cells in rows.items()),
         f"it warns in {' instead of '.join(one)}. Two of eight warn in {' instead of '.join(two)}",
         f"a fifth of the questions in {' instead of '.join(fifth)}",
     ]
