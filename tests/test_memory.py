@@ -66,7 +66,7 @@ def test_what_a_query_takes_in_a_check(monkeypatch: pytest.MonkeyPatch, tmp_path
     monkeypatch.setattr(scored_run, "MAX_KEPT", 0)
     monkeypatch.setattr(listings, "MAX_QUERIES", 0)  # as for large runs, whose lists are not held
     monkeypatch.setattr(scoring, "MANY", 0)
-    monkeypatch.setattr(gold_text, "VERY_MANY", 0)
+    monkeypatch.setattr(gold_text, "MANY", 0)
     # The first call loads modules; hash tables of the others are as full as each other.
     _, few, many = (held(queries, monkeypatch, tmp_path, fell=fell) for queries in (10, 500, 2_000))
     assert (many - few) / 1_500 < MOST

@@ -233,7 +233,6 @@ class Span(msgspec.Struct, frozen=True, gc=False):
 
 
 MANY = 10_000  # questions: with more, memory counts more than the time that a form takes which spares it
-VERY_MANY = 100_000  # questions: with more that counts for their judgments too, which cost more time
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True, gc=False):

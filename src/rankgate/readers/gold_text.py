@@ -8,7 +8,7 @@ from typing import Annotated
 
 import msgspec
 
-from rankgate.model.values import VERY_MANY, Sample
+from rankgate.model.values import MANY, Sample
 from rankgate.readers.base import (
     LARGEST_GAIN,
     NO_ENTRIES,
@@ -41,7 +41,7 @@ def _read_jsonl(source: Source, log: ProblemLog) -> dict[str, Sample]:
     samples: dict[str, Sample] = {}
     hold: _Hold = dict
     for number, line in source.lines():
-        if number > VERY_MANY and hold is dict:
+        if number > MANY and hold is dict:
             from rankgate.model.large_runs import compact  # noqa: PLC0415 -- paid only by a large gold set
 
             hold = compact

@@ -16,7 +16,7 @@ from msgspec.structs import force_setattr, replace
 
 from rankgate.errors import Problem, bad_input, shown
 from rankgate.model.large_runs import compact
-from rankgate.model.values import VERY_MANY, Sample
+from rankgate.model.values import MANY, Sample
 from rankgate.readers.base import LARGEST_GAIN, NO_ENTRIES, USUAL_GAINS, ProblemLog, finite_number
 from rankgate.readers.corpus import read_corpus
 from rankgate.readers.field_map import FieldMap
@@ -51,7 +51,7 @@ def _read_qrels(source: Source, log: ProblemLog) -> dict[str, Sample]:
             except ValueError as error:
                 log.add(Problem(str(error), source.name, number, query_id))
         first += block.count(b"\n")
-    for sample in samples.values() if len(samples) > VERY_MANY else ():
+    for sample in samples.values() if len(samples) > MANY else ():
         force_setattr(sample, "gains", compact(sample.gains))
     return samples
 

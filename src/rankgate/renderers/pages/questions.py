@@ -74,22 +74,25 @@ class PageQuestions(msgspec.Struct, frozen=True, kw_only=True):
 def page_questions(details: ReportDetails, report: Report) -> PageQuestions:
     """The worst question first; report.js explains the columns of the head."""
     words = [(each.value, CAUSE_WORDS[each][0], cause_clause(each, None, compared=True)) for each in CAUSE_WORDS]
-    questions = [details.questions[row] for row in details.order]
-    texts = [question.question or "" for question in questions]
     head = _Head(details)
-    for question in questions:
-        head.add(question)
+    writer = _Blocks(details)
+    texts: list[str] = []
+    blocks: list[str] = []
+    for start in range(0, len(details.order), BLOCK):  # all questions at once would take 400 bytes each
+        questions = [details.questions[row] for row in details.order[start : start + BLOCK]]
+        for question in questions:
+            head.add(question)
+            texts.append(question.question or "")
+        blocks.append(writer.block(questions))
     columns, value_texts = head.finished()
     tags = [*head.tags]
-    writer = _Blocks(details)
-    blocks = [writer.block(questions[start : start + BLOCK]) for start in range(0, len(questions), BLOCK)]
     ways = columns["way"]
     causes = [words[number][1] for number in columns["cause"]]
     groups = groups_of(texts, columns["tagged"], tags, causes, ways)
     by_kind = {kind: [*each] for kind, each in groupby(groups, key=lambda group: group.kind)}
     kept = [group for each in by_kind.values() for group in each[:MAX_GROUPS]]
     number_of = {name: number for number, name in enumerate(columns["id"])}
-    answers = answers_of(report, len(questions))
+    answers = answers_of(report, len(details.order))
     known = {listed_name(each.id.raw): [each.clause, *map(plain, each.claims)] for each in answers}
     return PageQuestions(
         head={
