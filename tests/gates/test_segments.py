@@ -339,7 +339,7 @@ found_or_not = st.lists(st.sampled_from([0.0, 1.0]), min_size=36, max_size=36)
 def test_a_worse_run_is_judged_no_milder_in_few_conversations(
     before: list[float], now: list[float], lost: list[int], size: int
 ) -> None:
-    """Not even where another segment loses: up to nine conversations in each of two, or eighteen in both."""
+    """Not even where another segment loses: two segments, of five to eighteen conversations each."""
     worse = [0.0 if row in lost else value for row, value in enumerate(now)]
     rule = SegmentRule(by=("lang",), **limits(None, 0.1), min_queries=1)
     labels = tuple(f"talk {row // 2 // size}, {row % 2}" for row in range(36))

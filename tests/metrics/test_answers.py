@@ -38,8 +38,8 @@ def supports(*verdicts: tuple[int, ...] | None) -> tuple[Support, ...]:
 
 def verdicts(**known: Any) -> AnswerVerdicts:
     given: dict[str, Any] = {"query_id": "q", "context": ("a", "b", "c", "d"), "citations": (), "no_answer": False}
-    said = {name: known.pop(name) for name in QUESTIONS if name in known}
-    return AnswerVerdicts(**given | known, said=said)
+    by_question = {name: known.pop(name) for name in QUESTIONS if name in known}
+    return AnswerVerdicts(**given | known, by_question=by_question)
 
 
 def judged(name: str) -> JudgedMetric:
@@ -144,7 +144,7 @@ def test_every_judged_family_is_here() -> None:
 
 def oracle(name: str, given: AnswerVerdicts) -> float | None:
     """Counted claim by claim and passage by passage, without anything of the metrics' own."""
-    known: dict[str, Any] = {**dict.fromkeys(QUESTIONS), **msgspec.structs.asdict(given), **given.said}
+    known: dict[str, Any] = {**dict.fromkeys(QUESTIONS), **msgspec.structs.asdict(given), **given.by_question}
     own = [(each.verdict is YES, set(each.passages)) for each in known["support"] or ()]
     true = [each.verdict is YES for each in known["correctness"] or ()]
     gold = list(

@@ -248,8 +248,8 @@ def _labelled(
     labelled: list[Pair] = []
     for batch, answer in zip(batches, answers, strict=True):
         verdicts = [judged(answer, outcome.judge, _VERDICTS, outcome.records, n) for n in range(repeats)]
-        said = [each.of(Relevance.name) for each in verdicts]
-        grades = [each for each in said if isinstance(each, tuple)]
+        graded = [each.of(Relevance.name) for each in verdicts]
+        grades = [each for each in graded if isinstance(each, tuple)]
         for row, pair in enumerate(batch):
             grade = None
             if len(grades) == repeats:

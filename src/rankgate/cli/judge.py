@@ -364,7 +364,9 @@ def _json(job: Job, about: Mapping[str, list[str]], planned: Planned, outcome: O
         ended["tokens"] = outcome.spent.tokens
         ended["models"] = outcome.models
         ended["verdicts"] = redacted(output)
-        failed = Counter(why.kind.value for why in Counter(outcome.failed).elements())
+        failed = Counter[str]()
+        for failure, count in outcome.failed.items():
+            failed[failure.kind.value] += count
         ended["failed"] = dict(failed)
         ended["stopped"] = (why := outcome.stopped) and {"kind": why.kind, "number": why.number}
     about_judge = {"id": judge.id, "model": judge.model, "structured": judge.mode, "tried": planned.tried}

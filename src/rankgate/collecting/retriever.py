@@ -199,7 +199,9 @@ def failure(query_id: str | None, error: BaseException) -> Problem:
     message = ": ".join(filter(None, ["" if known else type(error).__name__, text]))
     if len(message) > _LONGEST_MESSAGE:
         message = f"{message[: _LONGEST_MESSAGE - 1]}…"
-    file, line = (None, None) if known else _location(error)
+    if known:
+        return Problem(message, key=query_id)
+    file, line = _location(error)
     return Problem(message, file, line, query_id)
 
 

@@ -359,8 +359,11 @@ def _with_cause(reason: Reason, gate: Gate, judge: Judge, scores: Scores) -> Rea
     if len(scores.query_ids) - answered >= reason.count:
         return replace(reason, need=RunField.ANSWER)  # there is nothing to judge
     lacking = _failed(gate, scores)
-    known = any(verdicts.served for each in details for verdicts in each.verdicts or ())
-    return replace(reason, kinds=lacking.kinds if lacking else {}, names=() if known else judge.judges)
+    if lacking:
+        reason = replace(reason, kinds=lacking.kinds)
+    if not any(verdicts.served for each in details for verdicts in each.verdicts or ()):
+        reason = replace(reason, names=judge.judges)
+    return reason
 
 
 def _lowered(row: GateResult, trust: Trust) -> GateResult:

@@ -105,11 +105,11 @@ def labelled_verdicts(
             due = item.due(asserts=words.get(0) == "asserts")
             if words.keys() >= {*due}:
                 claims = [n for n in due if item.labelled(n) is LabelKind.CLAIM]
-                said: dict[str, dict[str, bool]] = defaultdict(dict)
+                by_question: dict[str, dict[str, bool]] = defaultdict(dict)
                 for n in due:
                     if item.labelled(n) is LabelKind.RUBRIC and (metric := metrics.get(item.statements[n])):
                         [question] = metric.asks
-                        said[question][metric.name] = words[n] == "yes"
+                        by_question[question][metric.name] = words[n] == "yes"
                 verdicts_by_answer[item.key][by] = AnswerVerdicts(
                     query_id=item.query_id,
                     context=(),
@@ -117,7 +117,7 @@ def labelled_verdicts(
                     no_answer=item.query_id in no_answer,
                     state=AnswerState(words[0]),
                     support=tuple(Support(n, Entailment(words[n])) for n in claims),
-                    said=said,
+                    by_question=by_question,
                 )
     return verdicts_by_answer
 

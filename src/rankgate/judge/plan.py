@@ -131,7 +131,7 @@ def collect_verdicts(
     lookup = _Lookup(judge, known, repeat)
     parts = _parts_of(answer, verdict_kinds, lookup)
     of_claims = {kind.value: _verdict(kind, answer, parts, lookup) for kind in VerdictKind if kind in verdict_kinds}
-    said = {name: task.of_answer(answer, lookup) for name, task in QUESTIONS.items() if name in verdict_kinds}
+    by_question = {name: task.of_answer(answer, lookup) for name, task in QUESTIONS.items() if name in verdict_kinds}
     verdicts = AnswerVerdicts(
         query_id=answer.query_id,
         context=tuple(passage.id for passage in answer.context),
@@ -140,7 +140,7 @@ def collect_verdicts(
         claims=parts.claims if verdict_kinds & _OF_CLAIMS else None,
         gold_claims=parts.gold,
         served=served_by(lookup.records.values()),
-        said=said,
+        by_question=by_question,
         **of_claims,
     )
     return Collected(

@@ -1,7 +1,7 @@
 """What a model is asked: a task is one class here and one row of `TASKS`.
 
 Prompts, schemas, stored verdicts, plans, samples and labels read the table. What is asked of an answer by itself is a
-`Question`, whose verdict metrics read from `AnswerVerdicts.said`; `plan` asks about the claims of answers.
+`Question`, whose verdict metrics read from `AnswerVerdicts.by_question`; `plan` asks about the claims of answers.
 """
 
 from __future__ import annotations

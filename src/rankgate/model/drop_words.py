@@ -116,8 +116,9 @@ def _left_out(row: GateResult, topic: Topic) -> str:
     if value is None or paired_value is None:
         return ""
     if count == 0:
-        whole = f" Of the whole lists it is {value_text(value, row.unit)}."
-        return whole if row.of_whole_lists and not vanishes(value - paired_value, row.unit) else ""
+        if not row.of_whole_lists or vanishes(value - paired_value, row.unit):
+            return ""
+        return f" Of the whole lists it is {value_text(value, row.unit)}."
     queries = topic.report.measured.queries
     state = "not in the baseline" if queries is not None and queries.new else "not compared"
     are = count_text(count, f"question is {state}", f"questions are {state}")

@@ -54,7 +54,7 @@ class AnswerVerdicts(msgspec.Struct, frozen=True, kw_only=True):
     the gold claims where there is no reference. `gold_in_answer` and `gold_in_context` are the gold claims, which are
     those of the gold or else those of its reference. Of these four each has one verdict a claim, in order; passages are
     numbers, from 1, of `context`, of the reference or the gold claims, of the answer (always 1), and of `context`.
-    `said` are the verdicts on other questions, by their names: a metric that asks one knows what its verdict is.
+    `by_question` are the verdicts on other questions, by their names: a metric that asks one knows what its verdict is.
     `key` is the SHA-256 of question, answer and passages, where the run has an answer. `served` names what gave the
     verdicts, as the server called it: see `served_names`.
     """
@@ -70,13 +70,13 @@ class AnswerVerdicts(msgspec.Struct, frozen=True, kw_only=True):
     gold_claims: tuple[GoldClaim, ...] | Unjudged | None = None
     gold_in_answer: Supports | Unjudged | None = None
     gold_in_context: Supports | Unjudged | None = None
-    said: Mapping[str, Any] = {}
+    by_question: Mapping[str, Any] = {}
     key: str | None = None
     served: str | None = None
 
     def of(self, kind: str) -> Any:
         """What was wanted under the name of a field or of a question."""
-        return self.said[kind] if kind in self.said else getattr(self, kind, None)
+        return self.by_question[kind] if kind in self.by_question else getattr(self, kind, None)
 
 
 def served_names(models: Iterable[tuple[str, str | None]]) -> str | None:

@@ -72,8 +72,10 @@ def planning_spread(
         return Spread(math.sqrt(squares / len(known) * count / (count - 1)), assumed=False, cluster=size)
     if planned is None:
         return None
-    _, most_moved = share_interval(moved, count, confidence=1 - 2 * _RISK)
-    assumed_spread = math.sqrt(most_moved) if differences else planned
+    assumed_spread = planned
+    if differences:
+        _, most_moved = share_interval(moved, count, confidence=1 - 2 * _RISK)
+        assumed_spread = math.sqrt(most_moved)
     return Spread(assumed_spread * math.sqrt(size), assumed=True, cluster=size)
 
 

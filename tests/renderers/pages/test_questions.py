@@ -56,6 +56,37 @@ def grouped(questions: Sequence[Question], ways: Sequence[int | None]) -> list[G
     return groups_of([each.question or "" for each in questions], numbers, tags, causes, ways)
 
 
+class CountedValues(dict[str, tuple[float | None, float | None]]):
+    """The values of a question: how many are alive, and how many were at most."""
+
+    alive = most = 0
+
+    def __init__(self) -> None:
+        super().__init__({"recall@5": (1.0, 0.0)})
+        CountedValues.alive += 1
+        CountedValues.most = max(CountedValues.most, CountedValues.alive)
+
+    def __del__(self) -> None:
+        CountedValues.alive -= 1
+
+
+class BuiltWhenAsked(Sequence[Question]):
+    """Questions as a check gives them: each is built when it is asked for."""
+
+    def __len__(self) -> int:
+        return 5 * BLOCK
+
+    def __getitem__(self, row: Any) -> Any:
+        return replace(question_of(f"q{row}", Cause.GONE), values=CountedValues())
+
+
+def test_a_page_never_holds_all_of_its_questions() -> None:
+    questions = BuiltWhenAsked()
+    details = replace(details_of(question_of("a", Cause.GONE)), questions=questions, order=range(len(questions)))
+    assert page_questions(details, REPORT).count == 5 * BLOCK
+    assert CountedValues.most <= 2 * BLOCK
+
+
 def test_every_cause_has_words() -> None:
     assert set(CAUSE_WORDS) == set(Cause)
     labels = [label for label, _ in CAUSE_WORDS.values()]

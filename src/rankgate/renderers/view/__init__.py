@@ -16,7 +16,7 @@ from rankgate.model.conclusion import ConclusionKind
 from rankgate.model.headline import other_sentences, sentence
 from rankgate.model.report import Report
 from rankgate.model.values import Verdict
-from rankgate.model.wording import VERDICT_WORDS, count_text
+from rankgate.model.wording import VERDICT_WORDS, count_text, is_plain_name
 from rankgate.renderers import phrases
 from rankgate.renderers.escape import Pieces, Sentence, Text, command_line
 from rankgate.renderers.phrases import Note
@@ -275,8 +275,7 @@ def _moved(report: Report) -> str:
         return ""
     metric = next((each.metric for each in report.changes.misses), None)
     if metric is not None and report.conclusion.metric not in (None, metric):
-        plain_metric = metric.replace("@", "").replace("_", "").isalnum()  # no sign that Markdown could read
-        of_which = metric if plain_metric else "another metric"
+        of_which = metric if is_plain_name(metric.replace("@", "")) else "another metric"
         return f"{count_text(moved.worse, 'question')} got worse in {of_which}, {moved.better:,} better"
     of_all = " in all" if report.conclusion.segment is not None else ""
     return f"{count_text(moved.worse, 'question')} got worse{of_all}, {moved.better:,} got better"

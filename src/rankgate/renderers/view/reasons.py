@@ -43,13 +43,13 @@ def notes_on(gate: GateResult, report: Report) -> Iterator[Sentence]:
 def with_value(gate: GateResult, report: Report) -> str:
     """`30 of 40 questions`, where the others lack the value and are not just those for which it is undefined."""
     lacking = (each for each in gate.decision.reasons if each.kind in _LACKING)
-    asked = max((each.among for each in lacking), default=0)
+    among = max((each.among for each in lacking), default=0)
     value = report.measured.metrics.get(gate.metric)
-    if not asked and gate.is_main and value is not None and value.n == gate.measured.n:
-        asked = value.n + (value.missing or 0)
-    if asked <= gate.measured.n:
+    if not among and gate.is_main and value is not None and value.n == gate.measured.n:
+        among = value.n + (value.missing or 0)
+    if among <= gate.measured.n:
         return ""
-    return f"{gate.measured.n:,} of {count_text(asked, 'question')}"
+    return f"{gate.measured.n:,} of {count_text(among, 'question')}"
 
 
 def _waiver_note(gate: GateResult, report: Report) -> str:
