@@ -84,7 +84,9 @@ class BranchPlace:
                 entries[name] = entry
         if not entries:
             return {}
-        what = "".join(entries) if len(entries) == 1 else f"{len(entries):,} files of the branch"
+        what = f"{len(entries):,} files of the branch"
+        if len(entries) == 1:
+            [what] = entries
         blobs = self._clone.blobs(what, [entry.sha for entry in entries.values()])
         return dict(zip(entries, blobs, strict=True))
 

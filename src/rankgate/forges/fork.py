@@ -203,7 +203,7 @@ def _judged(
 
 
 def _judged_by_both(
-    client: Client, work: _Work, settings: Settings, at_base: BaseCheckout, pull: Pull, left: _ForkArtifact
+    client: Client, work: _Work, settings: Settings, at_base: BaseCheckout, pull: Pull, artifact: _ForkArtifact
 ) -> Judged:
     """The report on a writer's pull request or a group of the queue, by the base and the head."""
     context = work.context
@@ -212,21 +212,21 @@ def _judged_by_both(
     queue = QUEUED.fullmatch(f"refs/heads/{run.head_branch}") if run else None
     labelled = pull_of(client, context.repository, int(queue["number"])) if queue else pull
     labelled = replace(labelled, base_sha=pull.base_sha, base_ref=pull.base_ref)
-    subject = at_base.subject(labelled, head, left.run, left.gold)
+    subject = at_base.subject(labelled, head, artifact.run, artifact.gold)
     labels = labels_now(client, context, settings, labelled, subject, queued=pull.number == QUEUE)
-    report = at_base.judge(pull, left.run, head=head, labels=labels, gold=left.gold)
+    report = at_base.judge(pull, artifact.run, head=head, labels=labels, gold=artifact.gold)
     report = replace(report, origin=replace(report.origin, fork_runs="trusted"))
     return Judged(replace(context, pull=pull, judged=subject.text), report.with_notes(_OWN))
 
 
 def _judged_by_base(
-    client: Client, work: _Work, settings: Settings, at_base: BaseCheckout, pull: Pull, left: _ForkArtifact
+    client: Client, work: _Work, settings: Settings, at_base: BaseCheckout, pull: Pull, artifact: _ForkArtifact
 ) -> Judged:
     """The report on a fork's pull request, by the base alone."""
-    subject = at_base.subject(pull, None, left.run)
+    subject = at_base.subject(pull, None, artifact.run)
     labels = labels_now(client, work.context, settings, pull, subject)
     accepted_by = [each.by for each in labels if each.name == ACCEPT_RANKINGS and each.state == "counts"]
-    report = at_base.judge(pull, left.run, accepted=bool(accepted_by))
+    report = at_base.judge(pull, artifact.run, accepted=bool(accepted_by))
     if accepted_by:
         report = replace(report, origin=replace(report.origin, fork_runs="trusted"))
     accepted = [f"{code(by, 100)} has accepted these rankings." for by in accepted_by]

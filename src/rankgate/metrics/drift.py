@@ -125,12 +125,13 @@ class ListDigests:
         ids = ranking.ids if self.depth is None else ranking.ids[: self.depth]
         for part, column in self.columns.items():
             limit = (sample.k or self.default_k) if part.last is Cutoff.SAMPLE else part.last
-            looked_at: list[object] = [*(ids if limit is None else ids[:limit])]
+            lists = ids if limit is None else ids[:limit]
+            beside: tuple[object, ...] = ()
             if part.other_lists:
-                looked_at.append(_other_lists(ranking, self.depth))
+                beside = (_other_lists(ranking, self.depth),)
             if part.answer:
-                looked_at.append(_answer(ranking))
-            column[row] = hash(tuple(looked_at))
+                beside = (*beside, _answer(ranking))
+            column[row] = hash((*lists, *beside))
 
 
 def same_lists(metric: Metric, candidate: Scores, baseline: Scores) -> bool:

@@ -276,7 +276,8 @@ def _more_text(report: Report) -> str:
     gates, same_cause = counts.get("gates_fail", 0), counts.get("same_cause", 0)
     parts = counts.get("segments_fail", 0) + counts.get("other_parts_fail", 0)
     if parts and gates:
-        gates, same_cause = gates + same_cause, 0
+        gates += same_cause
+        same_cause = 0
     fails = report.verdict is Verdict.FAIL
     one = "fails" if fails else "warns"
     many = "fail" if fails else "warn"

@@ -207,7 +207,7 @@ def of_two(start: Beginning) -> str:
     if ragas_key and RAGAS_QUESTION in keys:
         other_name, other_key = "ragas", ragas_key
     elif keys & ORDERS and not start.gold:
-        other_key = "".join(named(DOC, keys - {"id"})[:1])
+        other_key = next(iter(named(DOC, keys - {"id"})), "")
     if not contract_key or not other_key:
         return ""
     name = "jsonl" if start.json == "{" else "json"
