@@ -175,6 +175,20 @@ def test_what_is_no_report_is_an_error(capsys: Capture, content: bytes | None, w
     assert err.count("\n") == 1
 
 
+CONTRADICTORY: tuple[dict[str, Any], ...] = (
+    {"conclusion": {"kind": "given_up"}, "given_up": []},
+    {"conclusion": {"kind": "failure"}, "failures": []},
+)
+
+
+@pytest.mark.parametrize("parts", CONTRADICTORY)
+def test_parts_that_contradict_each_other_are_no_report(capsys: Capture, parts: dict[str, Any]) -> None:
+    report = json.loads(Path("report.json").read_text(encoding="utf-8"))
+    Path("given.json").write_text(json.dumps({**report, **parts}), encoding="utf-8")
+    assert main(["check", "--from", "given.json"]) == 2
+    assert "given.json: not a rankgate report: " in capsys.readouterr().err
+
+
 def test_a_file_that_is_too_large_is_said_to_be(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     size = Path("report.json").stat().st_size
     monkeypatch.setattr(inputs, "MAX_REPORT_BYTES", size - 1)
@@ -245,3 +259,31 @@ def test_no_sentence_of_it_is_live_in_a_comment(capsys: Capture, key: str, live:
     Path("given.json").write_text(json.dumps({**report, key: [live]}), encoding="utf-8")
     assert main(["check", "--from", "given.json", "--format", "markdown"]) == 1
     assert live in "".join(Page(capsys.readouterr().out).code), "as it is written, and in code alone"
+
+
+@pytest.mark.parametrize("mark", ["\ue0000\ue001", "\ue00099999\ue001", "\ue000" + "9" * 5000 + "\ue001"])
+def test_no_sentence_of_it_stands_for_a_text_that_there_is_not(capsys: Capture, mark: str) -> None:
+    report = json.loads(Path("report.json").read_text(encoding="utf-8"))
+    Path("given.json").write_text(json.dumps({**report, "warnings": [f"left {mark} right"]}), encoding="utf-8")
+    assert main(["check", "--from", "given.json", "--format", "markdown"]) == 1
+    assert "left " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("scenario", "key", "field", "live"),
+    [
+        pytest.param("trend", "trend", "date", "<img src=x>", id="the days of the trend"),
+        pytest.param("waiver_expired", "misses", "metric", "@octocat", id="the metric by which questions got worse"),
+    ],
+)
+def test_nothing_else_of_it_is_live_in_a_comment(
+    capsys: Capture, scenario: str, key: str, field: str, live: str
+) -> None:
+    report = json.loads(report_of(scenario))
+    report[key][0][field] = live
+    Path("given.json").write_text(json.dumps(report), encoding="utf-8")
+    main(["check", "--from", "given.json", "--format", "markdown"])
+    page = Page(capsys.readouterr().out)
+    assert live in "".join(page.code)
+    assert live not in page.plain
+    assert not any(tag == "img" for tag, _ in page.tags)

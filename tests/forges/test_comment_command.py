@@ -112,7 +112,9 @@ def test_fail_on_warn_makes_the_check_agree_with_the_jobs_exit_code(job: Job) ->
 def test_not_judged_never_leaves_an_old_green_comment_standing(job: Job) -> None:
     main(["comment", report("pass")])
     Path("broken.json").write_text('{"schema_version": 1}')
-    for path in ("broken.json", "missing.json"):
+    contradictory = {**json.loads(report_of("fail")), "conclusion": {"kind": "given_up"}}
+    Path("contradictory.json").write_text(json.dumps(contradictory))
+    for path in ("broken.json", "contradictory.json", "missing.json"):
         assert main(["comment", path]) == 2
         assert "NOT JUDGED" in job.comment().splitlines()[1]
         check = job.checks()[-1]

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from rankgate.renderers.escape import Text, block, cell, code, one_line, shorten, unhidden
+from rankgate.renderers.escape import Text, block, cell, code, markdown, one_line, shorten, unhidden
 
 ZERO_WIDTH_JOINERS = "\u200c\u200d"
 
@@ -102,6 +102,13 @@ def test_cell_keeps_the_columns_of_its_table(text: str) -> None:
     assert rendered.partition("<tbody>\n")[2] == (
         f"<tr>\n{first}\n<td>{shown(text)}</td>\n{last}\n</tr>\n</tbody>\n</table>\n"
     )
+
+
+@pytest.mark.full
+@given(st.lists(TEXT.filter(str.strip), min_size=2, max_size=4))
+@example(["```", "[a](http://e.example)"])
+def test_texts_that_touch_are_spans_of_their_own(texts: list[str]) -> None:
+    assert html_of(markdown(tuple(map(Text, texts)))) == f"<p>{' '.join(map(shown, texts))}</p>\n"
 
 
 @pytest.mark.full

@@ -30,16 +30,26 @@ MAX_REPORT_BYTES = 256 * 1024 * 1024  # a report of ten thousand gates has a few
 
 
 def read_report(path: str) -> Report:
-    """A report.json that `rankgate check` wrote, or anybody; one that states no conclusion gets that of its gates."""
+    """A report.json that `rankgate check` wrote, or anybody; one that states no conclusion gets that of its gates.
+
+    An error, too, where its parts contradict each other, so that it cannot be put into words.
+    """
     from rankgate.gates.conclude import with_conclusion
     from rankgate.model.report_text import decode_report
+    from rankgate.renderers.github import check_run_output
 
     with open_source(path) as source:
         data = source.stream.read(MAX_REPORT_BYTES + 1)
         if len(data) > MAX_REPORT_BYTES:
             raise bad_input(f"has more than {MAX_REPORT_BYTES:,} bytes, which no report has", file=source.name)
         report = decode_report(data, source.name)
-    return with_conclusion(report) if report.conclusion == NO_CONCLUSION else report
+    try:
+        report = with_conclusion(report) if report.conclusion == NO_CONCLUSION else report
+        check_run_output(report)
+    except (LookupError, ArithmeticError, TypeError, ValueError) as error:
+        message = f"not a rankgate report: its parts contradict each other ({type(error).__name__})"
+        raise bad_input(message, file=source.name) from error
+    return report
 
 
 def refuse_overwriting(command: str, arguments: argparse.Namespace) -> None:

@@ -35,7 +35,7 @@ _GITHUB_MARKUP = re.compile(
     r"|^\s*([#>=+-]+|\d+[.)])(\s|$)",
     re.IGNORECASE,
 )
-_MARK = re.compile("\ue000(\\d+)\ue001")
+_MARK = re.compile("\ue000([0-9]{1,6})\ue001")
 # The blanks within `−5.8 pp`, `−8.1 to −3.4`, `≥ 85.0%` and `96.0% → 56.0%`.
 _UNBROKEN_BLANKS = re.compile(
     r"(?<=[\d±?]) (?=pp\b|ms\b|to [−+±\d?])|(?<=[\d?%] to) |(?<=[≥≤]) |(?<=[\d%]) (?=→ [\d−])|(?<=[\d%] →) (?=[\d−])"
@@ -79,9 +79,13 @@ class Pieces:
 
     def sentence(self, text: str) -> Sentence:
         """The sentence with the texts that its marks stand for."""
-        parts = enumerate(_MARK.split(text))  # every second one is the number of a mark
-        pieces = (self._texts[int(part)] if index % 2 else part for index, part in parts if part)
-        return tuple(piece if isinstance(piece, Text) else shorten(piece, _LONGEST_SENTENCE) for piece in pieces)
+        pieces: list[str | Text] = []
+        for index, part in enumerate(_MARK.split(text)):
+            if index % 2 == 0:
+                pieces.append(shorten(part, _LONGEST_SENTENCE))
+            elif int(part) < len(self._texts):  # any other mark stood in a report that somebody wrote by hand
+                pieces.append(self._texts[int(part)])
+        return tuple(filter(None, pieces))
 
 
 def markdown(shown: Shown, limit: int | None = None) -> str:
@@ -97,7 +101,10 @@ def markdown(shown: Shown, limit: int | None = None) -> str:
         line = _WITH_PARAMETERS.sub(lambda name: code(name[0]), _one_line_with_ends(shown))
         outside_of_code = _CODE_SPAN.sub("", line)
         return code(shown, _LONGEST_SENTENCE) if _GITHUB_MARKUP.search(outside_of_code) else line
-    return "".join(map(markdown, shown))
+    text = ""
+    for piece in map(markdown, shown):
+        text += f" {piece}" if text.endswith("`") and piece.startswith("`") else piece  # else their fences were one
+    return text
 
 
 def cell(shown: Shown, limit: int | None = None) -> str:
@@ -173,11 +180,6 @@ def without_runner_commands(line: str) -> str:
 def shorten(text: str, limit: int) -> str:
     """At most `limit` characters, the last an ellipsis where some were cut."""
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
-
-
-def middle(text: object, limit: int) -> str:
-    """One line no longer than the limit."""
-    return without_middle(one_line(text), limit)
 
 
 def without_middle(text: str, limit: int) -> str:

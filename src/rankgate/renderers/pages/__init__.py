@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 
 from rankgate.model import wording
 from rankgate.renderers import phrases
-from rankgate.renderers.escape import Shown, Text, middle, one_line
+from rankgate.renderers.escape import Shown, Text, one_line, without_middle
 
 FOLDER = Path(__file__).parent
 LONGEST_NAME = 120  # characters; what may be longer is a text
@@ -71,6 +71,11 @@ def _embedded(value: object) -> Markup:
 
 def _digest(source: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}'"
+
+
+def middle(text: object, limit: int) -> str:
+    """One line no longer than the limit."""
+    return without_middle(one_line(text), limit)
 
 
 def breakable(text: object, limit: int = 60) -> Markup:

@@ -275,7 +275,7 @@ def _moved(report: Report) -> str:
         return ""
     metric = next((each.metric for each in report.changes.misses), None)
     if metric is not None and report.conclusion.metric not in (None, metric):
-        of_which = metric if is_plain_name(metric.replace("@", "")) else "another metric"
+        of_which = metric if all(map(is_plain_name, metric.split("@"))) else "another metric"
         return f"{count_text(moved.worse, 'question')} got worse in {of_which}, {moved.better:,} better"
     of_all = " in all" if report.conclusion.segment is not None else ""
     return f"{count_text(moved.worse, 'question')} got worse{of_all}, {moved.better:,} got better"
