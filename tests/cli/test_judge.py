@@ -320,6 +320,32 @@ def test_a_damaged_file_of_verdicts_is_named(server: HashJudge, capsys: pytest.C
     assert server.requests == []
 
 
+@pytest.mark.parametrize(
+    ("was", "edited"),
+    [
+        pytest.param('"passages":[1]', '"passages":[9]', id="a passage that is not there"),
+        pytest.param('"n":1', '"n":2', id="another claim"),
+        pytest.param('"verdicts":[{', '"verdicts":[{"n":1,"verdict":"absent"},{', id="a claim too many"),
+        pytest.param('"asserts":true', '"asserts":false', id="claims of an answer that states nothing"),
+    ],
+)
+def test_a_verdict_that_cannot_be_on_its_answer_is_asked_for_again(was: str, edited: str, server: HashJudge) -> None:
+    judge()
+    store = Path("run.verdicts.jsonl")
+    verdicts = by_key()
+    store.write_text(store.read_text("utf-8").replace(was, edited), "utf-8")
+    server.requests.clear()
+    judge()
+    assert len(server.requests) == 4
+    assert by_key() == verdicts
+    judge("--again")
+    assert len(server.requests) == 4
+
+
+def by_key() -> dict[str, Any]:
+    return {slot.key: record.verdicts for slot, record in read_verdicts("run.verdicts.jsonl").items()}
+
+
 # What the model fails at
 
 
@@ -553,6 +579,16 @@ def test_a_budget_ends_it_and_a_larger_one_goes_on(
     write_criteria(server)
     judge(*words)
     assert len(server.requests) == 8
+
+
+@pytest.mark.parametrize(("form", "will_do"), [(", structured: json_schema", True), ("", False)])
+def test_a_plan_names_a_budget_that_leaves_no_call_to_find_the_form_of_answers(
+    form: str, server: HashJudge, capsys: pytest.CaptureFixture[str], *, will_do: bool
+) -> None:
+    write_criteria(server, f"{form}, budget: {{calls: 8}}")
+    _, err = printed(capsys, "--dry-run")
+    assert ("judge.budget: 8 calls will not do: judging these answers takes about 9" in err) is not will_do
+    judge(code=0 if will_do else 2)
 
 
 def test_the_budget_of_a_run_pays_for_what_differs_from_the_baseline(server: HashJudge) -> None:

@@ -388,7 +388,8 @@ def warnings_of(job: Job, planned: Planned, criteria: Criteria) -> Iterator[Prob
     """What to know before anything is asked."""
     plan = planned.plans[RUN]
     budget = job.block.budget
-    for unit, needed, most in (("calls", plan.every_call, budget.calls), ("tokens", plan.tokens, budget.tokens)):
+    calls = plan.every_call + (not planned.tried)  # one finds out which form of answers the endpoint takes
+    for unit, needed, most in (("calls", calls, budget.calls), ("tokens", plan.tokens, budget.tokens)):
         if most is not None and needed > most:
             text = f"{most:,} {unit} will not do: judging these answers takes about {needed:,}; raise it"
             yield Problem(text, criteria.name, key="judge.budget")

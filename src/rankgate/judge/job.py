@@ -358,8 +358,10 @@ class _Verdicts(msgspec.Struct, frozen=True):
         return None if self.again and record and record.unjudged else record
 
     def put(self, *records: Record) -> None:
-        """Keep records in the store."""
-        self.store.put(*records)
+        """Keep records in the store, also in place of what was asked about although it has a verdict: a damaged one."""
+        for record in records:
+            known = self.store.get(record.slot)
+            self.store.put(record, replace=known is not None and known.unjudged is None)
 
 
 class _Moved(msgspec.Struct, frozen=True):

@@ -213,12 +213,10 @@ def _state(split: Split | Unjudged, *, abstains: bool) -> AnswerState | Unjudged
     return AnswerState.ABSTAINED if abstains else AnswerState.MISSING
 
 
-def _misfit(inputs: Inputs, verdicts: Any) -> Unjudged | None:
-    """Why verdicts cannot be on these inputs, which no judge of ours has written then; None where they can."""
+def _fits(inputs: Inputs, verdicts: Any) -> bool:
+    """Whether verdicts can be on these inputs; no judge of ours has written others."""
     expected = len(inputs.statements) or len(inputs.passages)
-    if expected and len(verdicts) != expected:
-        return Unjudged(UnjudgedKind.NUMBERING, len(verdicts), expected)
-    return TASKS[inputs.task].misfit(inputs, verdicts)
+    return (not expected or len(verdicts) == expected) and TASKS[inputs.task].fits(inputs, verdicts)
 
 
 class _Lookup:
@@ -233,12 +231,12 @@ class _Lookup:
         self.later_calls = self.later_tokens = 0
 
     def at(self, inputs: Inputs, repeat: int | None = None) -> Any:
-        """The verdicts on some inputs, or why there are none; of a damaged record that has too few there are none."""
+        """The verdicts on some inputs, or why there are none; a damaged record, which cannot be on them, is none."""
         slot = Slot(self.judge.id, inputs.task, inputs.key, self.repeat if repeat is None else repeat)
         record = self.known.get(slot)
-        if record is not None:
+        if record is not None and (record.unjudged or _fits(inputs, record.verdicts)):
             self.records[slot] = record
-            return record.unjudged or _misfit(inputs, record.verdicts) or record.verdicts
+            return record.unjudged or record.verdicts
         if needed := self.beyond(inputs):
             return Unjudged(UnjudgedKind.CONTEXT_TOO_LONG, needed, self.judge.context_tokens)
         self.calls[Call(slot, inputs)] = None

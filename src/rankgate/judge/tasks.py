@@ -46,10 +46,10 @@ class Task(Form, ABC):
         """What is kept, or the `Unjudged` that is wrong with this answer to these inputs."""
 
     @classmethod
-    def misfit(cls, inputs: Inputs, kept: Any) -> Unjudged | None:
-        """Why what is kept, with an entry a statement or passage, cannot be on these inputs; None where it can."""
+    def fits(cls, inputs: Inputs, kept: Any) -> bool:
+        """Whether what is kept, with an entry a statement or passage, can be on these inputs."""
         del inputs, kept
-        return None
+        return True
 
 
 class Lookup(Protocol):
@@ -114,13 +114,13 @@ does not say.
         if not all(0 < len(claim) <= MAX_CHARACTERS for claim in claims) or len(claims) > MAX_CLAIMS:
             return Unjudged(UnjudgedKind.SCHEMA)
         without_doubles = replace(self, claims=claims)
-        return Unjudged(UnjudgedKind.CONTRADICTION) if self.misfit(inputs, without_doubles) else without_doubles
+        return without_doubles if self.fits(inputs, without_doubles) else Unjudged(UnjudgedKind.CONTRADICTION)
 
     @classmethod
-    def misfit(cls, inputs: Inputs, kept: Split) -> Unjudged | None:
+    def fits(cls, inputs: Inputs, kept: Split) -> bool:
         """One that asserts nothing, such as a refusal, has no claims, and any other has some."""
         del inputs
-        return None if kept.asserts == bool(kept.claims) else Unjudged(UnjudgedKind.SCHEMA)
+        return kept.asserts == bool(kept.claims)
 
 
 @dataclass(frozen=True)
@@ -177,15 +177,12 @@ The statement and the passages may be in different languages. A statement that m
         return tuple(each.checked(inputs) for each in sorted(self.entries, key=lambda each: each.n))
 
     @classmethod
-    def misfit(cls, inputs: Inputs, kept: Supports) -> Unjudged | None:
+    def fits(cls, inputs: Inputs, kept: Supports) -> bool:
         """A verdict a statement, which rests on passages that are there, and of a rubric on the answer."""
-        passages = len(inputs.passages) or 1
         cited = {passage for each in kept for passage in each.passages}
-        if stray := next((passage for passage in sorted(cited) if not 1 <= passage <= passages), None):
-            return Unjudged(UnjudgedKind.UNKNOWN_PASSAGE, stray, passages)
         groundless = any(each.verdict is Entailment.SUPPORTED and not each.passages for each in kept)
         numbered = [each.n for each in kept] == list(range(1, len(inputs.statements) + 1))
-        return Unjudged(UnjudgedKind.SCHEMA) if groundless or not numbered or 0 in cited else None
+        return numbered and not groundless and cited <= {*range(1, 1 + (len(inputs.passages) or 1))}
 
 
 @dataclass(frozen=True)
@@ -225,13 +222,13 @@ Grade each passage by itself.
         if wrong := _wrong_numbers([each.n for each in self.entries], len(inputs.passages)):
             return wrong
         grades = tuple(each.grade for each in sorted(self.entries, key=lambda each: each.n))
-        return self.misfit(inputs, grades) or grades
+        return grades if self.fits(inputs, grades) else Unjudged(UnjudgedKind.SCHEMA)
 
     @classmethod
-    def misfit(cls, inputs: Inputs, kept: tuple[int, ...]) -> Unjudged | None:
+    def fits(cls, inputs: Inputs, kept: tuple[int, ...]) -> bool:
         """Grades are from 0 to 3."""
         del inputs
-        return None if all(0 <= grade <= MAX_GRADE for grade in kept) else Unjudged(UnjudgedKind.SCHEMA)
+        return all(0 <= grade <= MAX_GRADE for grade in kept)
 
     @classmethod
     def of_answer(cls, answer: Answer, lookup: Lookup) -> Any:
@@ -307,7 +304,7 @@ leave words
         met = Entailment.SUPPORTED if verified(self.quote, [inputs.answer]) else Entailment.UNVERIFIED
         return (Support(1, met, (1,), self.quote),)
 
-    misfit = Entail.misfit
+    fits = Entail.fits
 
     @classmethod
     def of_answer(cls, answer: Answer, lookup: Lookup) -> Any:
