@@ -107,6 +107,8 @@ def run(content: str | bytes, form: str | None = None) -> tuple[str, dict[str, l
         pytest.param("\nq 0 a 1\n", "qrels", id="qrels after a blank line"),
         pytest.param("q 0 http://example.org/a 1\n", "qrels", id="qrels, a document with a colon"),
         pytest.param("conv:17 0 a 1\n", "qrels", id="qrels, a query with a colon"),
+        pytest.param("question,document\nNote: when?,a\n", "judgments", id="a table, a question with a colon"),
+        pytest.param("id;question;doc\n1;When: now?;a\n2;x;b\n", "judgments", id="a table, a colon in a cell"),
     ],
 )
 def test_gold_is_recognised(content: str, form: str) -> None:

@@ -107,6 +107,7 @@ def test_the_text_of_a_question_is_kept_and_its_id_where_there_is_none() -> None
 def test_what_becomes_of_rows_that_are_wrong() -> None:
     """One error each, with file, line and query; and all of them at once."""
     rows = ["q1,d1,3", "q1,d1,2", "q1,d2,E", "q1,d3,nan", "q1,,1", ",d4,1", "q1,d5,2000", "q1,d6", "q1,d7,true"]
+    rows.append("q1,d8,relevant")
     assert refusal("\n".join(["query,docid,rating", *rows])) == [
         "gold:3: q1: conflicting judgment: 'd1' has gain 3 above and 2 here",
         "gold:4: q1: the gain 'E' is not a finite number",
@@ -116,6 +117,7 @@ def test_what_becomes_of_rows_that_are_wrong() -> None:
         "gold:8: q1: the gain of 'd5' is 2000; gains lie between -1000 and 1000",
         "gold:9: expected 3 cells (query, docid, rating), found 2: ['q1', 'd6']",
         "gold:10: q1: the gain 'true' is not a finite number; write 1 or 0",
+        "gold:11: q1: the gain 'relevant' is not a finite number; write 1 or 0",
     ]
 
 
@@ -364,6 +366,9 @@ FRAGE: Gains = {"Wie lange?": {"d1": 1.0, "d2": 1.0}, "Wann?": {"d3": 1.0}}
         pytest.param('question,doc\nWie lange?,"d1, d2"\nWann?,d3\n', id="a comma"),
         pytest.param('question,doc\nWie lange?,"d1\nd2"\nWann?,d3\n', id="a line break"),
         pytest.param('question,relevant_docs\nWie lange?,"[""d1"", ""d2""]"\nWann?,"[""d3""]"\n', id="JSON in cells"),
+        pytest.param(
+            'question,documents\nWie lange?,"{""d1"": 1, ""d2"": 1}"\nWann?,"{""d3"": 1}"\n', id="ratings in cells"
+        ),
         pytest.param(lines(*({"question": q, "documents": [*docs]} for q, docs in FRAGE.items())), id="JSONL"),
         pytest.param(lines(*({"question": q, "expected_doc": [*docs]} for q, docs in FRAGE.items())), id="lists"),
     ],

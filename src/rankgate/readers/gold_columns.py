@@ -43,6 +43,7 @@ ROW_NUMBERS: Sets = ({"nr", "no", "num", "number", "row", "index", "idx", "line"
 _MOST_NAMES = 20
 _UNKNOWN = "COLUMN"
 _SEPARATORS = ("\n", ";", "|")  # of documents in one cell
+_JSON = ("[", "{")  # how a cell begins that is no such list
 # What `init --map` calls the keys of a map.
 WORDS = {"id": "query_id", "question": "question", "document": "chunk_id", "documents": "items", "rating": "gain"}
 _WHAT = {"query_id": "the question", "chunk_id": "the document", "gain": "the rating", "items": "the documents"}
@@ -242,7 +243,7 @@ def split_cells(rows: list[tuple[Problem, Any]], fields: FieldMap) -> tuple[list
     """
     column = fields.items or fields.chunk_id or ""
     cells = [row.get(column) for _, row in rows]
-    texts = [cell for cell in cells if isinstance(cell, str) and not cell.startswith("[")]
+    texts = [cell for cell in cells if isinstance(cell, str) and not cell.startswith(_JSON)]
     questions = [row.get(fields.query_id) for _, row in rows]
     if not fields.items and len({*questions}) < len(questions):
         return rows, ""
@@ -263,6 +264,6 @@ def split_cells(rows: list[tuple[Problem, Any]], fields: FieldMap) -> tuple[list
 
 
 def _documents(cell: Any, sign: str) -> Any:
-    if not isinstance(cell, str) or cell.startswith("["):
+    if not isinstance(cell, str) or cell.startswith(_JSON):
         return cell
     return [part.strip() for part in cell.split(sign) if part.strip()]

@@ -103,11 +103,11 @@ def _recognise_yaml(start: Beginning) -> Likeness:
     first = start.content
     columns = first.split()
     of_columns = len(columns) == 4 and b":" not in first and columns[0] != b"-"  # noqa: PLR2004 -- TREC qrels
-    if of_columns or not re.search(rb"^" + _YAML, start.head, re.MULTILINE):
-        return Likeness.NO
+    if of_columns or not re.match(_YAML, first):  # below a header of a table a question may look like a key
+        return Likeness.MAYBE if first.startswith((b"---", b"%")) else Likeness.NO
     last = columns[-1].decode("utf-8", "replace") if columns[2:] else ""
     row = columns[2:] and (columns[1].upper() == b"Q0" or finite_number(last) is not None)
-    return Likeness.YES if re.match(_YAML, first) and not row else Likeness.MAYBE
+    return Likeness.MAYBE if row else Likeness.YES
 
 
 def _recognise_json(start: Beginning) -> Recognised:

@@ -39,7 +39,7 @@ from rankgate.readers.samples import check_gain
 from rankgate.readers.source import MAGIC, Source
 from rankgate.readers.tables import BEIR_COLUMNS, Table
 
-_YES_OR_NO = ("yes", "no", "y", "n", "true", "false")
+_YES_OR_NO = ("yes", "no", "y", "n", "true", "false", "relevant", "irrelevant")
 # What a tool's export lists its queries under, and a key within: OpenSearch, Elasticsearch's request and response, and
 # Quepid. A response has the ratings of hits alone.
 _EXPORTS = {"judgmentRatings": "judgmentRatings", "requests": "ratings", "details": "hits", "queries": "ratings"}
