@@ -44,8 +44,7 @@ def worst_of(by_base: Report | None, by_head: Report, about: BaseSide) -> Report
 
 def lower_gates(report: Report) -> int:
     """How many gates have a lower value than the accepted run, over all questions or in a segment."""
-    changed = [gate for gate in report.gates if gate.change.delta is not None]
-    return len({gate.name for gate in changed if gate.direction.sign * (gate.change.delta or 0.0) < -TOLERANCE})
+    return len({gate.name for gate in report.gates if gate.direction.sign * (gate.change.delta or 0.0) < -TOLERANCE})
 
 
 def _own_labels(by_base: Report, by_head: Report) -> OwnLabels | None:

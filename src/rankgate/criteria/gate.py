@@ -175,23 +175,18 @@ class SegmentRule(Part):
             refuse([(("by",), "the segments have no limit; give them a threshold, a regression_max, or both")])
         return self
 
-    def limits_for(self, part: str | None) -> Limits:
-        """The limits of one segment, and where it has none of its own those for every segment, which None gives.
-
-        Args:
-            part: a key of `only`: the value of the tag, or the whole name of the segment where tags are crossed.
-        """
-        limits: SegmentRule | Limits = self if part is None else self.only.get(part, self)
-        return Limits(
-            threshold=self.threshold if limits.threshold is None else limits.threshold,
-            regression_max=self.regression_max if limits.regression_max is None else limits.regression_max,
-            severity=limits.severity or self.severity,
-        )
-
     def limits_of(self, segment: str) -> Limits | None:
-        """The limits of a segment such as `lang:pt-BR`; None where it has none."""
-        limits = self.limits_for(segment.partition(":")[2] if len(self.by) == 1 else segment)
-        return None if limits.threshold is None and limits.regression_max is None else limits
+        """The limits of a segment such as `lang:pt-BR`, each its own or else that of every segment; None without any.
+
+        `only` has it by the value of its tag, or by its whole name where tags are crossed.
+        """
+        key = segment.partition(":")[2] if len(self.by) == 1 else segment
+        own: SegmentRule | Limits = self.only.get(key, self)
+        threshold = self.threshold if own.threshold is None else own.threshold
+        regression_max = self.regression_max if own.regression_max is None else own.regression_max
+        if threshold is None and regression_max is None:
+            return None
+        return Limits(threshold=threshold, regression_max=regression_max, severity=own.severity or self.severity)
 
 
 class Gate(Part):

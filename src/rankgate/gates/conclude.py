@@ -38,10 +38,11 @@ _STRENGTHS = list(Strength)
 def concluded(report: Report) -> Report:
     """The report with the worst of all its verdicts, its conclusion, and the sentence of that."""
     verdicts = [gate.verdict for gate in report.gates]
-    verdicts.append(_empty_verdict(report))
-    if report.remarks.failures:
+    empties = report.measured.empties
+    may_block = any(gate.severity == "error" for gate in report.gates)
+    if report.remarks.failures or (empties and empties.nearly_all and may_block):
         verdicts.append(Verdict.FAIL)
-    if report.remarks.warnings or report.changes.lost_parts or report.changes.given_up or report.origin.other_code:
+    if report.warns_beside:
         verdicts.append(Verdict.WARN)
     return with_conclusion(replace(report, verdict=worst(verdicts)))
 
@@ -79,13 +80,6 @@ def traffic_share(traffic: Traffic | None) -> TrafficShare | None:
         labelled=traffic.labelled,
         bound=traffic.bound,
     )
-
-
-def _empty_verdict(report: Report) -> Verdict:
-    empties = report.measured.empties
-    if not empties or not empties.nearly_all:
-        return Verdict.WARN if empties and empties.warns else Verdict.PASS
-    return Verdict.FAIL if any(gate.severity == "error" for gate in report.gates) else Verdict.WARN
 
 
 # --- by kind, in their order

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec.structs import replace
 
@@ -23,9 +23,6 @@ from rankgate.model.gate_result import (
     MeasuredValue,
 )
 from rankgate.model.values import TOLERANCE, WARNING_LEVEL, EvidenceState, Reason, ReasonKind, Ruling, RunField, Verdict
-
-if TYPE_CHECKING:
-    from rankgate.metrics.comparison import Comparison
 
 
 def decide(measurement: Measurement) -> GateResult:
@@ -179,49 +176,38 @@ def _verdict(rulings: Rulings, *, blocks: bool, doubtful: bool) -> Verdict:
 
 
 def _measured(measurement: Measurement) -> MeasuredValue:
-    value, by_metric = measurement.value, measurement.metric_value
+    value, by_metric, counted = measurement.value, measurement.metric_value, measurement.counted
     if value is None:
         return MeasuredValue(value=None, ci=None, n=0, value_raw=by_metric.value if by_metric else None)
     return MeasuredValue(
         value=value.value,
         value_raw=by_metric.value if by_metric and by_metric is not value else None,
-        counted=_counted(measurement),
+        counted=Counted(counted.value, counted.ci) if counted and counted != value else None,
         ci=value.ci,
         n=value.n,
     )
 
 
-def _counted(measurement: Measurement) -> Counted | None:
-    """What counts for the floor, where that is not the value that is shown."""
-    counted = measurement.counted
-    return Counted(counted.value, counted.ci) if counted and counted != measurement.value else None
-
-
 def _change(measurement: Measurement) -> MeasuredChange:
     change, value = measurement.comparable_change, measurement.value
+    by_metric = measurement.metric_change
     assumption = None
     if change or value:
         assumption = measurement.units.assumes(measurement.gate, value=measurement.metric_value is not value)
     if change is None:
         return replace(NO_CHANGE, assumption=assumption)
+    differs = by_metric is not None and abs(change.delta - by_metric.delta) > TOLERANCE
     return MeasuredChange(
         baseline=change.baseline,
         paired_value=change.value,
         counts=change.counts,
         delta=change.delta,
         delta_ci=change.ci,
-        delta_raw=_other_delta(change, measurement.metric_change),
+        delta_raw=by_metric.delta if by_metric and differs else None,
         assumption=assumption,
         exact=change.exact,
         n_pairs=change.n_pairs,
     )
-
-
-def _other_delta(change: Comparison, by_metric: Comparison | None) -> float | None:
-    """The change by the metric, where it is another in the gate's units."""
-    if by_metric is None or abs(change.delta - by_metric.delta) <= TOLERANCE:
-        return None
-    return by_metric.delta
 
 
 def _evidence_state(measurement: Measurement, rulings: Rulings) -> EvidenceState:

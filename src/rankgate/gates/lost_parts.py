@@ -173,12 +173,13 @@ def _tested(changes: Sequence[float], rows: Sequence[int], clusters: Sequence[st
 
 
 def _apart(changes: Sequence[float], rows: Sequence[int]) -> bool:
-    """(c): whether the mean change of these questions lies below that of the rest, by `APART` standard errors."""
+    """(c): whether the mean change of these questions lies below that of the rest, by `APART` standard errors.
+
+    There is a rest: all questions together did not move more than a draw of them.
+    """
     chosen = set(rows)
     of_part = [changes[row] for row in rows]
     rest = [change for row, change in enumerate(changes) if row not in chosen]
-    if not rest:
-        return False
     gap = _mean(of_part) - _mean(rest)
     return gap <= -APART * math.sqrt(_square_error(of_part) + _square_error(rest)) and gap < 0
 

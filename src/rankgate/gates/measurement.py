@@ -70,7 +70,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     `value` is the run's and `change` that of the pairs, both in the gate's units; `counted` is what of the value counts
     for its floor. The same by the metric alone are `metric_value` and `metric_change`. None of them is there where
     nothing can be computed; where a value is not finite that is `finite`. `relevant` is how many relevant documents a
-    query has on average, over those that have any.
+    query has on average, over those that have any; 1 where none has.
     """
 
     gate: Gate
@@ -122,6 +122,8 @@ def measure(gate: Gate, candidate: Scores, baseline: Scores | None, units: Units
     """The numbers that the gate's limits are held against."""
     metric = gate.metric
     baseline_values = baseline_column(metric, baseline) if baseline else []
+    summaries = map(candidate.rank_summaries.get, candidate.query_ids)  # a segment has those of all queries
+    relevant = [len(summary.ranks) for summary in summaries if summary and summary.ranks]
     nothing = Measurement(
         gate=gate,
         candidate=candidate,
@@ -129,7 +131,7 @@ def measure(gate: Gate, candidate: Scores, baseline: Scores | None, units: Units
         units=units,
         gaps=gaps(metric, candidate, baseline),
         baseline_values=baseline_values,
-        relevant=_relevant_documents(candidate),
+        relevant=sum(relevant) / len(relevant) if relevant else 1.0,
     )
     if not all(abs(value) <= LARGEST for value in chain(nothing.values, baseline_values) if value):
         return replace(nothing, finite=False)
@@ -144,13 +146,6 @@ def measure(gate: Gate, candidate: Scores, baseline: Scores | None, units: Units
     value, counted = units.value(gate, candidate, column, by_metric)
     in_units = units.change(gate, change, moved=value.value - by_metric.value) if change else None
     return replace(measured, value=value, counted=counted, change=in_units)
-
-
-def _relevant_documents(scores: Scores) -> float:
-    """How many relevant documents a query has on average, over those that have any; 1 where none has."""
-    summaries = map(scores.rank_summaries.get, scores.query_ids)  # a segment has those of all queries
-    counts = [len(summary.ranks) for summary in summaries if summary and summary.ranks]
-    return sum(counts) / len(counts) if counts else 1.0
 
 
 def _change(gate: Gate, candidate: Scores, baseline: Scores) -> Comparison | None:

@@ -95,7 +95,9 @@ def with_traffic(report: Report, case: Case, evaluation: Evaluation) -> Report:
             return report.with_notes(f"{NOT_THERE[:1].upper()}{NOT_THERE[1:]}.")
         return replace(report, remarks=replace(remarks, warnings=[*remarks.warnings, NOT_THERE]))
     runs = traffic_runs(files, criteria.match, evaluation.run, evaluation.baseline)
-    gates = traffic_rows(criteria, runs)
+    k, _ = compared_as(criteria)
+    lists = runs.lists(k)
+    gates = [decide_traffic(gate, lists, files.labels, files.sheets) for gate in criteria.traffic_gates]
     measured = bool(gates) and all(gate.change.delta is not None for gate in gates)
     traffic = replace(traffic_of(criteria, evaluation.gold, runs), measured=measured)
     return replace(
@@ -166,13 +168,6 @@ def _examples(changed: Sequence[TrafficPair]) -> list[TrafficExample]:
         )
         for pair in ordered[:MOST_EXAMPLES]
     ]
-
-
-def traffic_rows(criteria: Criteria, runs: TrafficRuns) -> list[GateResult]:
-    """A result for each gate over traffic."""
-    k, _ = compared_as(criteria)
-    lists = runs.lists(k)
-    return [decide_traffic(gate, lists, runs.files.labels, runs.files.sheets) for gate in criteria.traffic_gates]
 
 
 def changes_of(gate: Gate, lists: TrafficLists, labels: Sequence[TrafficLabel]) -> dict[str, Bounds]:

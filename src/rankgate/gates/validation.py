@@ -169,8 +169,9 @@ def _inputs_facts(reading: _Reading, criteria: Criteria) -> list[facts.InputFact
     """What the criteria do not name, and what of the traffic the gold set has already."""
     files = reading.attempt(traffic_files, criteria)
     in_gold = repeated(files.questions, reading.gold) if files and reading.gold else []
-    unnamed = facts.input_facts(criteria, missing_inputs(criteria))
-    return [*unnamed, facts.TrafficInGold(tuple(in_gold))] if in_gold else unnamed
+    unnamed = missing_inputs(criteria) if criteria.retriever else {}
+    noted: list[facts.InputFact] = [facts.UnnamedInputs(criteria.name, unnamed)] if unnamed else []
+    return [*noted, facts.TrafficInGold(tuple(in_gold))] if in_gold else noted
 
 
 def _judging(reading: _Reading, criteria: Criteria, gold: Gold, results: list[GateResult]) -> list[Fact]:

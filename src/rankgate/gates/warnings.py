@@ -44,7 +44,7 @@ class RepeatedQuestions(InputFact):
 
 @dataclass(frozen=True)
 class UnnamedInputs(InputFact):
-    """What criteria with a retriever do not name: by key the file that the other commands write."""
+    """What criteria with a retriever do not name: by key the file that `check --record` and `baseline accept` write."""
 
     criteria: str
     missing: Mapping[str, str]
@@ -202,13 +202,6 @@ def gold_facts(gold: Gold) -> list[InputFact]:
     if repeated:
         facts.append(RepeatedQuestions(tuple(repeated)))
     return [*facts, *reading_facts(gold)]
-
-
-def input_facts(criteria: Criteria, missing: Mapping[str, str]) -> list[InputFact]:
-    """What criteria with a retriever do not name, though `check --record` and `baseline accept` write it."""
-    if criteria.retriever is None or not missing:
-        return []
-    return [UnnamedInputs(criteria.name, missing)]
 
 
 def reading_facts(gold: Gold) -> list[InputFact]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Sequence
 
@@ -95,8 +94,6 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
         None where none changed although the lists did, and no range tells how far one could have.
         """
         q, widest = self.metric.at_quantile, self._widest
-        if not self._finite:
-            return None
         unchanged = self.new == self.old
         if unchanged and self.same:
             return (0.0, 0.0)
@@ -113,8 +110,6 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
     def exact(self, ci: Interval | None) -> Exact | None:
         """The test that proves harm beside this interval: of clusters under 30, of quantiles where it has no bound."""
         harm, q = self._harm, self.metric.at_quantile
-        if not self._finite:
-            return None
         if q is not None:
             low, high = ci or (None, None)
             bound = high if harm == "below" else low
@@ -124,7 +119,7 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
 
     def signs(self) -> Exact | None:
         """The signs of fewer than 30 clusters, also of too few for a proof; None where there are none that count."""
-        if not self.clusters or self.metric.at_quantile is not None or not self._finite:
+        if not self.clusters or self.metric.at_quantile is not None:
             return None
         flipped = cluster_flip_p(self.changes, self.clusters, side=self._harm, fewest=1)
         return None if flipped is None else Exact(*flipped)
@@ -156,10 +151,6 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
         if not {0.0, 1.0}.issuperset([*self.old, *self.new]):
             return None
         return self.old.count(1.0), self.new.count(1.0)
-
-    @property
-    def _finite(self) -> bool:
-        return all(map(math.isfinite, self.new)) and all(map(math.isfinite, self.old))
 
     @property
     def _reach(self) -> float:
