@@ -149,7 +149,8 @@ def scored(gold: Gold, run: Run, plan: Plan, source: RunSource, progress: ReadPr
         from rankgate.metrics.value_table import score_table  # noqa: PLC0415 -- paid only by a table
 
         return ScoredRun(run, score_table(gold, run.values, run.name, plan))
-    piped = run.share_read is None and run.depth is None  # neither a regular file nor stored as a baseline
+    by_file = run.format != "python"  # what Python holds is there for as long as it is asked for
+    piped = by_file and run.share_read is None and run.depth is None  # neither a regular file nor stored as a baseline
     few = MAX_KEPT * (not plan.needs & {RunField.TEXTS, RunField.OFFSETS, RunField.ANSWER})
     kept = _Kept(MAX_PIPED if piped else few)
     other_texts = set[str]()
