@@ -218,20 +218,22 @@ def run_lines(
     system: System, articles: Sequence[Article], questions: Sequence[Question], parts: Mapping[str, Sequence[Part]]
 ) -> Iterator[dict[str, Any]]:
     """The run of a system, one line per question, in the order of the gold set."""
-    corpus = [
-        BY_LANGUAGE[article.lang].terms(" ".join([article.title] * system.title_weight + [article.text]))
+    corpus = {
+        article.id: BY_LANGUAGE[article.lang].terms(" ".join([article.title] * system.title_weight + [article.text]))
         for article in articles
-    ]
-    index = bm25s.BM25(method="lucene", k1=1.5, b=0.75, dtype="float64")
-    index.index(corpus, show_progress=False)
-    known = {term for terms in corpus for term in terms}
+    }
+    analysers = [system.question_analysers[question.lang] for question in questions]
+    searched = [analyser.terms(question.text) for analyser, question in zip(analysers, questions, strict=True)]
+    found = bm25(corpus, searched, k1=1.5, digits=4)
     texts = {article.id: article.text for article in articles}
-    for question in questions:
-        analyser = system.question_analysers[question.lang]
-        terms = [term for term in analyser.terms(question.text) if term in known]
-        topk = _topk(index.get_scores(terms) if terms else [0.0] * len(articles), articles)
-        context = {item["chunk_id"]: texts[item["chunk_id"]] for item in topk[:SHOWN]}
-        said = answer_of(system.generator, parts[question.id], list(context.values()), question.lang)
+    titles = {article.id: {"text": article.title} for article in articles}
+    for question, analyser, results in zip(questions, analysers, found, strict=True):
+        topk: list[dict[str, Any]] = [
+            {"rank": rank, "chunk_id": id_, "score": score} | (titles[id_] if rank <= TITLED else {})
+            for rank, (id_, score) in enumerate(results[:DEPTH], start=1)
+        ]
+        context = [id_ for id_, _ in results[:SHOWN]]
+        said = answer_of(system.generator, parts[question.id], [texts[id_] for id_ in context], question.lang)
         yield {
             "query_id": question.id,
             "system": system.label,
@@ -241,19 +243,25 @@ def run_lines(
             "analyser": analyser.language,
             "generator": system.generator,
             "answer": " ".join(said),
-            "context": list(context),
+            "context": context,
         }
 
 
-def _topk(scores: Sequence[float], articles: Sequence[Article]) -> list[dict[str, Any]]:
-    """The best articles with a positive score, best first, ties by id: rounded first, so that any machine agrees."""
-    scored = [(round(float(score), 4), article) for score, article in zip(scores, articles, strict=True)]
-    found = [pair for pair in scored if pair[0] > 0]
-    found.sort(key=lambda pair: (-pair[0], pair[1].id))
-    return [
-        {"rank": rank, "chunk_id": article.id, "score": score} | ({"text": article.title} if rank <= TITLED else {})
-        for rank, (score, article) in enumerate(found[:DEPTH], start=1)
-    ]
+def bm25(
+    corpus: Mapping[str, Sequence[str]], searched: Iterable[Sequence[str]], *, k1: float, digits: int
+) -> Iterator[list[tuple[str, float]]]:
+    """For each search the documents with a positive score, best first, ties by id, from the terms of both.
+
+    Scores are rounded before they are sorted, so that any machine agrees.
+    """
+    index = bm25s.BM25(method="lucene", k1=k1, b=0.75, dtype="float64")
+    index.index(list(corpus.values()), show_progress=False)
+    known = {term for terms in corpus.values() for term in terms}
+    for terms in searched:
+        asked = [term for term in terms if term in known]
+        scores = index.get_scores(asked).tolist() if asked else []
+        rounded = [(id_, round(score, digits)) for id_, score in zip(corpus, scores, strict=False)]
+        yield sorted((pair for pair in rounded if pair[1] > 0), key=lambda pair: (-pair[1], pair[0]))
 
 
 class Labels:

@@ -10,24 +10,22 @@ scripts/tables/causes.md, from fixed seeds.
 from __future__ import annotations
 
 import argparse
-import json
-import math
 import random
 import re
-import tempfile
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from itertools import product
 from typing import Any, NamedTuple
 
-from rankgate.check import check
-from rankgate.criteria import InputFile
-from rankgate.criteria.inputs import Inputs
+from msgspec.structs import replace
+
+import rankgate
+from make_example import EXAMPLE, bm25, read_articles
 from rankgate.diagnosis.findings import COUNTS, KNOWN, NO_RESULTS
 from rankgate.errors import ProblemKind, RankgateError
-from rankgate.readers.yaml_text import load_yaml
+from rankgate.model.values import Sample
+from rankgate.readers.formats import read_gold
 
-EXAMPLE = Path(__file__).resolve().parent.parent / "src" / "rankgate" / "cli" / "example"
 SIZES = (20, 100, 300)
 SEEDS = 3
 RAW, DEPTH = 50, 20
@@ -40,22 +38,18 @@ Lists = dict[str, list[str]]
 Docs = Mapping[str, str]
 
 
-class Question(NamedTuple):
-    """A question of the gold set."""
-
-    id: str
-    text: str
-    relevant: tuple[str, ...]
-    tags: tuple[str, ...]
-
-
 class World(NamedTuple):
     """Documents, a gold set, and what the search returned before anything broke."""
 
     docs: Docs
-    questions: Sequence[Question]
+    questions: Sequence[Sample]
     before: Lists
     rng: random.Random
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The questions' texts."""
+        return texts_of(self.questions)
 
 
 class Broken(NamedTuple):
@@ -73,7 +67,7 @@ class Breakage(NamedTuple):
 
     name: str
     right: tuple[str, ...]
-    make: Callable[[World], Broken]
+    make: Callable[[World], Lists | Broken]
 
 
 def terms(text: str) -> list[str]:
@@ -85,23 +79,9 @@ def search(
     docs: Docs, questions: Mapping[str, str], depth: int = DEPTH, analyse: Callable[[str], list[str]] = terms
 ) -> Lists:
     """BM25 (k1 1.2, b 0.75), documents without a common term left out, ties by id."""
-    postings: dict[str, list[tuple[str, int]]] = defaultdict(list)
-    lengths: dict[str, int] = {}
-    for doc, text in docs.items():
-        words = analyse(text)
-        lengths[doc] = len(words)
-        for word, count in Counter(words).items():
-            postings[word].append((doc, count))
-    mean = sum(lengths.values()) / max(1, len(lengths))
-    found: Lists = {}
-    for query, text in questions.items():
-        scores: Counter[str] = Counter()
-        for word, asked in Counter(analyse(text)).items():
-            idf = math.log(1 + (len(docs) - len(postings[word]) + 0.5) / (len(postings[word]) + 0.5))
-            for doc, count in postings[word]:
-                scores[doc] += asked * idf * count / (count + 1.2 * (0.25 + 0.75 * lengths[doc] / mean))  # type: ignore[assignment]
-        found[query] = sorted(scores, key=lambda doc: (-round(scores[doc], 9), doc))[:depth]
-    return found
+    corpus = {doc: analyse(text) for doc, text in docs.items()}
+    found = bm25(corpus, map(analyse, questions.values()), k1=1.2, digits=9)
+    return {query: [doc for doc, _ in results[:depth]] for query, results in zip(questions, found, strict=True)}
 
 
 def trigrams(text: str) -> list[str]:
@@ -109,9 +89,9 @@ def trigrams(text: str) -> list[str]:
     return [word[at : at + 3] for word in terms(text) for at in range(max(1, len(word) - 2))]
 
 
-def texts(world: World) -> dict[str, str]:
-    """The questions' texts."""
-    return {each.id: each.text for each in world.questions}
+def texts_of(questions: Iterable[Sample]) -> dict[str, str]:
+    """By question."""
+    return {each.query_id: each.question or "" for each in questions}
 
 
 def some(world: World, share: float, ids: Iterable[str] | None = None) -> set[str]:
@@ -124,12 +104,12 @@ def tagged(world: World) -> set[str]:
     """The questions with a tag that a tenth to a half of all have; the commonest such."""
     counts = Counter(tag for each in world.questions for tag in each.tags)
     fitting = [tag for tag, count in counts.most_common() if LEAST_TAGGED <= count / len(world.questions) <= MAX_TAGGED]
-    return {each.id for each in world.questions if fitting and fitting[0] in each.tags}
+    return {each.query_id for each in world.questions if fitting and fitting[0] in each.tags}
 
 
 def without(world: World, gone: set[str]) -> Lists:
     """The search over an index that lacks documents."""
-    return search({doc: text for doc, text in world.docs.items() if doc not in gone}, texts(world))
+    return search({doc: text for doc, text in world.docs.items() if doc not in gone}, world.texts)
 
 
 def each_list(world: World, change: Callable[[list[str]], list[str]], only: set[str] | None = None) -> Lists:
@@ -159,14 +139,14 @@ def rechunked(world: World, name: str) -> Broken:
     before = chunked(world, 40)
     other = {chunk: text for chunk, text in chunked(world, 30, name).items() if chunk.partition("#")[0] in anew}
     now = {chunk: text for chunk, text in before.items() if chunk.partition("#")[0] not in anew} | other
-    return Broken(search(now, texts(world)), search(before, texts(world)), docs_as_chunks=True)
+    return Broken(search(now, world.texts), search(before, world.texts), docs_as_chunks=True)
 
 
 def reranked(world: World, *, good: bool, docs: Docs | None = None) -> Broken:
     """A reranker by trigrams over the first results, which fails or not; both runs state the list before it."""
-    raw_before = search(world.docs, texts(world), RAW)
-    raw_now = search(docs, texts(world), RAW) if docs else raw_before
-    by_trigrams = search(world.docs, texts(world), 10**6, trigrams)
+    raw_before = search(world.docs, world.texts, RAW)
+    raw_now = search(docs, world.texts, RAW) if docs else raw_before
+    by_trigrams = search(world.docs, world.texts, 10**6, trigrams)
 
     def order(raw: Lists, query: str) -> list[str]:
         place = {doc: rank for rank, doc in enumerate(by_trigrams[query])}
@@ -220,26 +200,26 @@ def copied(world: World, share: float) -> Lists:
     """A part of the documents is indexed three times."""
     twice = some(world, share)
     docs = dict(world.docs) | {f"{doc}~{n}": world.docs[doc] for doc in twice for n in (1, 2)}
-    return search(docs, texts(world))
+    return search(docs, world.texts)
 
 
 def advertised(world: World) -> Lists:
     """New documents that say everything."""
-    words = sorted({word for each in world.questions for word in terms(each.text)})
+    words = sorted({word for text in world.texts.values() for word in terms(text)})
     spam = {f"new-{n}": " ".join(world.rng.sample(words, min(len(words), 60))) for n in range(len(world.docs) // 2)}
-    return search({**world.docs, **spam}, texts(world))
+    return search({**world.docs, **spam}, world.texts)
 
 
 def asked(world: World, change: Callable[[str], str], only: set[str] | None = None) -> Lists:
     """The search with rewritten questions."""
     return search(
-        world.docs, {q: change(text) if only is None or q in only else text for q, text in texts(world).items()}
+        world.docs, {q: change(text) if only is None or q in only else text for q, text in world.texts.items()}
     )
 
 
 def cut(world: World, words: int) -> Lists:
     """The index has only the first words of each document."""
-    return search({doc: " ".join(text.split()[:words]) for doc, text in world.docs.items()}, texts(world))
+    return search({doc: " ".join(text.split()[:words]) for doc, text in world.docs.items()}, world.texts)
 
 
 def by_tag(world: World, other: Lists) -> Lists:
@@ -249,7 +229,7 @@ def by_tag(world: World, other: Lists) -> Lists:
 
 def skipping(world: World) -> Lists:
     """Each search misses some documents, as an approximate index with too little effort does."""
-    wide = search(world.docs, texts(world), 2 * DEPTH)
+    wide = search(world.docs, world.texts, 2 * DEPTH)
     return {query: [doc for doc in ids if world.rng.random() > SKIPPED][:DEPTH] for query, ids in wide.items()}
 
 
@@ -266,46 +246,36 @@ def one_shard(world: World) -> set[str]:
 
 
 BREAKAGES = (
-    Breakage("nothing changed", (), lambda w: Broken(w.before)),
-    Breakage("noise: neighbours change places", ("order",), lambda w: Broken(each_list(w, noisy(w, 1.5)))),
-    Breakage("index lost a fifth of the documents", ("dropped",), lambda w: Broken(without(w, some(w, 0.2)))),
-    Breakage("one shard of four is missing", ("dropped",), lambda w: Broken(without(w, one_shard(w)))),
-    Breakage("approximate search skips documents", ("dropped",), lambda w: Broken(skipping(w))),
-    Breakage("a filter hides documents", ("dropped",), lambda w: Broken(filtered(w))),
+    Breakage("nothing changed", (), lambda w: w.before),
+    Breakage("noise: neighbours change places", ("order",), lambda w: each_list(w, noisy(w, 1.5))),
+    Breakage("index lost a fifth of the documents", ("dropped",), lambda w: without(w, some(w, 0.2))),
+    Breakage("one shard of four is missing", ("dropped",), lambda w: without(w, one_shard(w))),
+    Breakage("approximate search skips documents", ("dropped",), skipping),
+    Breakage("a filter hides documents", ("dropped",), filtered),
     Breakage(
-        "ids of a third of the documents have a prefix",
-        ("stale_ids",),
-        lambda w: Broken(renamed(w, 0.35, "v2/{}".format)),
+        "ids of a third of the documents have a prefix", ("stale_ids",), lambda w: renamed(w, 0.35, "v2/{}".format)
     ),
     Breakage(
-        "ids of a third in another case",
-        ("stale_ids",),
-        lambda w: Broken(renamed(w, 0.35, lambda doc: f"{doc.swapcase()}!")),
+        "ids of a third in another case", ("stale_ids",), lambda w: renamed(w, 0.35, lambda doc: f"{doc.swapcase()}!")
     ),
-    Breakage("all ids new", ("stale_ids",), lambda w: Broken(renamed(w, 1.0, "v2/{}".format))),
-    Breakage("documents have each other's ids", (), lambda w: Broken(permuted(w))),
+    Breakage("all ids new", ("stale_ids",), lambda w: renamed(w, 1.0, "v2/{}".format)),
+    Breakage("documents have each other's ids", (), permuted),
     Breakage("a third cut into other chunks, new ids", ("stale_ids",), lambda w: rechunked(w, "{doc}#w{at}")),
     Breakage("a third cut into other chunks, same ids", (), lambda w: rechunked(w, "{doc}#{number}")),
-    Breakage("documents indexed three times", ("added",), lambda w: Broken(copied(w, 0.6))),
-    Breakage("new documents that say everything", ("added",), lambda w: Broken(advertised(w))),
-    Breakage("k of 2 in place of 20", ("shorter",), lambda w: Broken(each_list(w, lambda ids: ids[:2]))),
-    Breakage(
-        "time-outs cut lists", ("shorter",), lambda w: Broken(each_list(w, lambda ids: ids[: w.rng.randint(1, 6)]))
-    ),
-    Breakage(
-        "no results for a third", ("no_results",), lambda w: Broken(each_list(w, lambda _: [], some(w, 0.3, w.before)))
-    ),
-    Breakage(
-        "no results for one tag", ("no_results", "one_tag"), lambda w: Broken(each_list(w, lambda _: [], tagged(w)))
-    ),
+    Breakage("documents indexed three times", ("added",), lambda w: copied(w, 0.6)),
+    Breakage("new documents that say everything", ("added",), advertised),
+    Breakage("k of 2 in place of 20", ("shorter",), lambda w: each_list(w, lambda ids: ids[:2])),
+    Breakage("time-outs cut lists", ("shorter",), lambda w: each_list(w, lambda ids: ids[: w.rng.randint(1, 6)])),
+    Breakage("no results for a third", ("no_results",), lambda w: each_list(w, lambda _: [], some(w, 0.3, w.before))),
+    Breakage("no results for one tag", ("no_results", "one_tag"), lambda w: each_list(w, lambda _: [], tagged(w))),
     Breakage(
         "a third of the questions is absent",
         ("no_results",),
-        lambda w: Broken({query: w.before[query] for query in sorted(some(w, 0.7, w.before))}),
+        lambda w: {query: w.before[query] for query in sorted(some(w, 0.7, w.before))},
     ),
-    Breakage("the first ten in random order", ("order",), lambda w: Broken(each_list(w, shuffled(w, 10)))),
-    Breakage("lists in reverse order", ("order",), lambda w: Broken(each_list(w, lambda ids: ids[::-1]))),
-    Breakage("lists sorted by id", ("order",), lambda w: Broken(each_list(w, sorted))),
+    Breakage("the first ten in random order", ("order",), lambda w: each_list(w, shuffled(w, 10))),
+    Breakage("lists in reverse order", ("order",), lambda w: each_list(w, lambda ids: ids[::-1])),
+    Breakage("lists sorted by id", ("order",), lambda w: each_list(w, sorted)),
     Breakage("reranker broken, raw lists in the file", ("reranker",), lambda w: reranked(w, good=False)),
     Breakage(
         "index cut under a reranker, raw lists in the file",
@@ -317,112 +287,84 @@ BREAKAGES = (
         ("dropped",),
         lambda w: reranked(w, good=True, docs={d: w.docs[d] for d in sorted(some(w, 0.65))}),
     ),
-    Breakage("each list is another question's", ("mixed_up",), lambda w: Broken(swapped(w))),
-    Breakage("documents cut to 8 words", (), lambda w: Broken(cut(w, 8))),
-    Breakage("documents cut to 20 words", (), lambda w: Broken(cut(w, 20))),
-    Breakage("questions cut to three words", (), lambda w: Broken(asked(w, lambda text: " ".join(text.split()[:3])))),
+    Breakage("each list is another question's", ("mixed_up",), swapped),
+    Breakage("documents cut to 8 words", (), lambda w: cut(w, 8)),
+    Breakage("documents cut to 20 words", (), lambda w: cut(w, 20)),
+    Breakage("questions cut to three words", (), lambda w: asked(w, lambda text: " ".join(text.split()[:3]))),
     Breakage(
         "an English prefix in front of each question",
         ("one_tag",),
-        lambda w: Broken(asked(w, lambda text: f"what are the documents for the question about: {text} " * 2)),
+        lambda w: asked(w, lambda text: f"what are the documents for the question about: {text} " * 2),
     ),
     Breakage(
         "half of the questions with their letters reversed",
         (),
-        lambda w: Broken(
-            search(w.docs, {q: text[::-1] for q, text in texts(w).items()} | dict(list(texts(w).items())[::2]))
-        ),
+        lambda w: search(w.docs, {q: text[::-1] for q, text in w.texts.items()} | dict(list(w.texts.items())[::2])),
     ),
-    Breakage("another retriever", (), lambda w: Broken(search(w.docs, texts(w), DEPTH, trigrams))),
+    Breakage("another retriever", (), lambda w: search(w.docs, w.texts, DEPTH, trigrams)),
     Breakage(
         "another retriever, a little worse",
         (),
-        lambda w: Broken(search(w.docs, {q: t[: len(t) * 2 // 3] for q, t in texts(w).items()}, DEPTH, trigrams)),
+        lambda w: search(w.docs, {q: t[: len(t) * 2 // 3] for q, t in w.texts.items()}, DEPTH, trigrams),
     ),
     Breakage(
         "wrong analyser for one tag",
         ("one_tag",),
-        lambda w: Broken(by_tag(w, asked(w, lambda text: re.sub("[aeiou]", "", text)))),
+        lambda w: by_tag(w, asked(w, lambda text: re.sub("[aeiou]", "", text))),
     ),
     Breakage(
         "questions of one tag cut to two words",
         ("one_tag",),
-        lambda w: Broken(by_tag(w, asked(w, lambda text: " ".join(text.split()[:2])))),
+        lambda w: by_tag(w, asked(w, lambda text: " ".join(text.split()[:2]))),
     ),
     Breakage("reranking twice as slow", ("latency_stage",), lambda w: timed(w, 2.0)),
     Breakage("both stages twice as slow", (), lambda w: timed(w, 1.6, 3.0)),
 )
 
 
-def example_world() -> tuple[Docs, list[Question]]:
+def example_world() -> tuple[Docs, list[Sample]]:
     """The embedded example."""
-    lines = (EXAMPLE / "articles.jsonl").read_text(encoding="utf-8").splitlines()
-    docs = {article["id"]: f"{article['title']} {article['text']}" for article in map(json.loads, lines)}
-    samples: Any = load_yaml((EXAMPLE / "gold.yaml").read_text(encoding="utf-8"), "gold.yaml").value
-    return docs, [_question(sample) for sample in samples["samples"] if sample["expected_output"]]
+    docs = {each.id: f"{each.title} {each.text}" for each in read_articles(EXAMPLE / "articles.jsonl")}
+    samples = read_gold(str(EXAMPLE / "gold.yaml")).samples.values()
+    return docs, [sample for sample in samples if sample.relevant()]
 
 
-def _question(sample: Mapping[str, Any]) -> Question:
-    expected = sample["expected_output"]
-    gains = expected if isinstance(expected, dict) else dict.fromkeys(expected, 1)
-    relevant = tuple(str(doc) for doc, gain in gains.items() if gain > 0)
-    return Question(str(sample["id"]), sample["input"]["question"], relevant, tuple(sample["metadata"].get("tags", ())))
-
-
-def drawn(questions: Sequence[Question], size: int, rng: random.Random) -> list[Question]:
+def drawn(questions: Sequence[Sample], size: int, rng: random.Random) -> list[Sample]:
     """So many questions; where there are fewer, some come again with a word left out."""
     found = rng.sample(questions, min(size, len(questions)))
     while len(found) < size:
         each = rng.choice(questions)
-        words = each.text.split()
+        words = (each.question or "").split()
         left = [word for place, word in enumerate(words) if place != rng.randrange(len(words))]
-        found.append(each._replace(id=f"{each.id}-{len(found)}", text=" ".join(left) or each.text))
+        found.append(replace(each, query_id=f"{each.query_id}-{len(found)}", question=" ".join(left) or each.question))
     return found
 
 
-def best_chunks(question: Question, before: Lists) -> list[str]:
+def best_chunks(question: Sample, before: Lists) -> list[str]:
     """The chunk of each relevant document that the search which worked has highest."""
     best: dict[str, str] = {}
-    for chunk in before[question.id]:
+    for chunk in before[question.query_id]:
         best.setdefault(chunk.partition("#")[0], chunk)
-    return [best[doc] for doc in question.relevant if doc in best]
+    return [best[doc] for doc in question.relevant() if doc in best]
 
 
-def first_cause(world: World, broken: Broken, folder: Path) -> str | None:
+def first_cause(world: World, broken: Broken) -> str | None:
     """The rule that `check` names first, or nothing; None where no gate is violated."""
     before = world.before if broken.before is None else broken.before
-
-    def lines(lists: Lists, stated: Mapping[str, Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-        for query, ids in lists.items():
-            yield {"query_id": query, "topk": ids, **stated.get(query, {})}
-
     gold = [
-        {"id": each.id, "expected_output": expected, "metadata": {"tags": list(each.tags)}}
+        {"id": each.query_id, "expected_output": expected, "metadata": {"tags": list(each.tags)}}
         for each in world.questions
-        if (expected := best_chunks(each, before) if broken.docs_as_chunks else list(each.relevant))
+        if (expected := best_chunks(each, before) if broken.docs_as_chunks else each.relevant())
     ]
     gates = [("recall@5", 0.03, "error"), ("mrr", 0.03, "warning")]
     gates += [("latency", 5.0, "error")] if "latency_ms" in next(iter(broken.stated.values()), {}) else []
     criteria = {"gates": [{"name": name, "regression_max": most, "severity": how} for name, most, how in gates]}
-    files: dict[str, Iterable[Any]] = {
-        "criteria.yaml": [criteria],
-        "gold.jsonl": gold,
-        "run.jsonl": lines(broken.now, broken.stated),
-        "accepted.jsonl": lines(before, broken.stated_before),
-    }
-    for name, values in files.items():
-        (folder / name).write_text("".join(f"{json.dumps(value)}\n" for value in values), encoding="utf-8")
-    file = {name: InputFile(str(folder / name)) for name in files}
+    run, baseline = (
+        [{"query_id": query, "topk": ids, **stated.get(query, {})} for query, ids in lists.items()]
+        for lists, stated in ((broken.now, broken.stated), (before, broken.stated_before))
+    )
     try:
-        report = check(
-            Inputs(
-                criteria=file["criteria.yaml"].path,
-                date="2026-01-31",
-                gold=file["gold.jsonl"],
-                run=file["run.jsonl"],
-                baseline=file["accepted.jsonl"],
-            ),
-        )
+        report = rankgate.check(gold, run, baseline=baseline, criteria=criteria, date="2026-01-31")
     except RankgateError as error:
         if any(problem.kind is ProblemKind.GOLD_STALE for problem in error.problems):
             return "stale_ids"
@@ -435,20 +377,18 @@ def first_cause(world: World, broken: Broken, folder: Path) -> str | None:
 
 
 def outcomes(
-    docs: Docs, questions: Sequence[Question], sizes: Iterable[int], seeds: int
+    docs: Docs, questions: Sequence[Sample], sizes: Iterable[int], seeds: int
 ) -> Iterator[tuple[str, int, str]]:
     """Breakage, size and outcome: right, wrong (with the cause), absent or no drop."""
-    with tempfile.TemporaryDirectory() as folder:
-        for size in sizes:
-            for seed in range(seeds):
-                rng = random.Random(f"{size} {seed}")  # noqa: S311 -- seeds, not secrets
-                chosen = drawn(questions, size, rng)
-                before = search(docs, {each.id: each.text for each in chosen})
-                for breakage in BREAKAGES:
-                    own = random.Random(f"{size} {seed} {breakage.name}")  # noqa: S311 -- as above
-                    world = World(docs, chosen, before, own)
-                    cause = first_cause(world, breakage.make(world), Path(folder))
-                    yield breakage.name, size, outcome_of(cause, breakage.right)
+    for size, seed in product(sizes, range(seeds)):
+        chosen = drawn(questions, size, random.Random(f"{size} {seed}"))  # noqa: S311 -- seeds, not secrets
+        before = search(docs, texts_of(chosen))
+        for breakage in BREAKAGES:
+            own = random.Random(f"{size} {seed} {breakage.name}")  # noqa: S311 -- as above
+            world = World(docs, chosen, before, own)
+            made = breakage.make(world)
+            cause = first_cause(world, made if isinstance(made, Broken) else Broken(made))
+            yield breakage.name, size, outcome_of(cause, breakage.right)
 
 
 def outcome_of(cause: str | None, right: Sequence[str]) -> str:

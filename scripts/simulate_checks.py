@@ -11,11 +11,9 @@ their noise: docs/decisions/0011-few-clusters.md.
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,11 +27,10 @@ from rankgate.model.gate_result import GateResult
 from rankgate.model.values import Verdict
 from rankgate.statistics.clusters import summed
 from rankgate.statistics.sign_flips import MIN_CLUSTERS, flip_p
-from simulate_parts import GATED, Floats, System, gold_of, made, real, scores_of
-from simulate_verdicts import percent, table
+from simulate_parts import GATED, MOVING, Floats, System, gold_of, made, real, scores_of, tagged_collections
+from simulating import grid, noisy_systems, percent, table
 
 SIZES = (50, 100, 250, 1000)
-MOVING = (0.02, 0.05, 0.1, 0.3)
 T_LEVEL = 1.96  # of many questions
 LEVEL = 0.025
 PART, PART_0 = "lang:1", "lang:0"
@@ -72,9 +69,7 @@ def counted(source: np.random.Generator, checks: int, system: System, moving: fl
     size = len(system.tags)
     criteria, found = criteria_of(size, tagged=any(system.tags)), Counter[str]()
     for _ in range(checks):
-        before, now = system.pair(source, moving)
-        gone = source.random(size) < lost
-        now = {name: np.where(gone, 0.0, column) for name, column in now.items()}
+        before, now = system.pair(source, moving, lost)
         found[judged(criteria, system, before, now)] += 1
         changes = now[GATED[0]] - before[GATED[0]]
         error = changes.std(ddof=1) / np.sqrt(size)
@@ -180,76 +175,58 @@ def warned(source: np.random.Generator, checks: int, talks: Talks, moving: float
     return found
 
 
-def before_and_now(source: np.random.Generator, checks: int, talks: Talks, moving: float, metric: str) -> str:
-    """A cell: by the rule before decision 11, and by rankgate's."""
-    found = warned(source, checks, talks, moving, metric)
-    return f"{percent(found[EARLIER] / checks)} → {percent(found[NOW] / checks)}"
+def conversations(source: np.random.Generator, checks: int) -> None:
+    """Print how often a language of few conversations warns: by the rule before decision 11, and by rankgate's."""
+    noise, losses, tried = source.spawn(3)
 
+    def unchanged(row: tuple[int, int], column: tuple[str, float]) -> str:
+        metric, moving = column
+        found = warned(noise, checks, Talks(*row), moving, metric)
+        return f"{percent(found[EARLIER] / checks)} → {percent(found[NOW] / checks)}"
 
-def noise_of_conversations(source: np.random.Generator, checks: int) -> None:
-    """Print how often a language warns where nothing changed."""
     sizes = [(talks, languages) for languages in (2, 5, 12) for talks in (40, 60, 100, 200) if talks < 30 * languages]
-    columns = [(metric, moving) for metric in GATED[:2] for moving in MOVING[:3]]
-    rows = [
-        [
-            f"{talks} in {languages}",
-            *(before_and_now(source, checks, Talks(talks, languages), moving, metric) for metric, moving in columns),
-        ]
-        for talks, languages in [(10, 2), *sizes]
-    ]
-    print("\n**Nothing changed: a language warns (%), before decision 11 → now**\n")
-    table(["conversations", *(f"{metric}, {moving:.0%}" for metric, moving in columns)], rows)
+    columns = {f"{metric}, {moving:.0%}": (metric, moving) for metric in GATED[:2] for moving in MOVING[:3]}
+    rows = {f"{talks} in {languages}": (talks, languages) for talks, languages in [(10, 2), *sizes]}
+    title = "Nothing changed: a language warns (%), before decision 11 → now"
+    grid(title, "conversations", columns, rows, unchanged)
 
+    def losing(row: tuple[int, int, str], loss: tuple[float, int]) -> str:
+        talks, languages, metric = row
+        found = warned(losses, checks, Talks(talks, languages, *loss), 0.05, metric)
+        return f"{percent(found[EARLIER] / checks)} → {percent(found[NOW] / checks)}"
 
-def losses_of_conversations(source: np.random.Generator, checks: int) -> None:
-    """Print how often a language that loses is seen."""
-    losses = {f"{lost:.0%} of its questions": (lost, 0) for lost in (0.1, 0.2, 0.36)}
-    losses |= {f"{whole} whole": (0.0, whole) for whole in (1, 2, 3)}
-    rows = [
-        [
-            f"{talks} in {languages}, {metric}",
-            *(before_and_now(source, checks, Talks(talks, languages, *loss), 0.05, metric) for loss in losses.values()),
-        ]
-        for metric in GATED[:2]
-        for talks, languages in ((40, 5), (60, 5), (100, 5), (40, 12), (100, 12))
-    ]
-    print("\n**A language loses: it warns or fails (%), before decision 11 → now, 5% drawn anew**\n")
-    table(["conversations", *losses], rows)
+    kinds = {f"{lost:.0%} of its questions": (lost, 0) for lost in (0.1, 0.2, 0.36)}
+    kinds |= {f"{whole} whole": (0.0, whole) for whole in (1, 2, 3)}
+    few = [(*size, metric) for metric in GATED[:2] for size in ((40, 5), (60, 5), (100, 5), (40, 12), (100, 12))]
+    title = "A language loses: it warns or fails (%), before decision 11 → now, 5% drawn anew"
+    grid(title, "conversations", kinds, {f"{row[0]} in {row[1]}, {row[2]}": row for row in few}, losing)
 
-
-def rules_of_conversations(source: np.random.Generator, checks: int) -> None:
-    """Print what other rules would do."""
-    tried = {f"nothing lost, {metric}": (Talks(40, 5), metric) for metric in GATED[:2]}
-    tried |= {f"nothing lost, 100 in twelve, {metric}": (Talks(100, 12), metric) for metric in GATED[:2]}
-    tried |= {f"one loses {lost:.0%} of its questions": (Talks(40, 5, lost), GATED[0]) for lost in (0.2, 0.36)}
-    tried |= {f"one loses {whole} whole": (Talks(40, 5, 0.0, whole), GATED[0]) for whole in (1, 2, 3)}
-    rows = []
-    for name, (talks, metric) in tried.items():
-        found = warned(source, checks, talks, 0.1, metric)
-        rows.append([name, *(percent(found[rule] / checks) for rule in RULES)])
-    print("\n**Rules that were tried: a language warns or fails (%), 40 conversations in five, 10% drawn anew**\n")
-    table(["", *RULES], rows)
+    cases = {f"nothing lost, {metric}": (Talks(40, 5), metric) for metric in GATED[:2]}
+    cases |= {f"nothing lost, 100 in twelve, {metric}": (Talks(100, 12), metric) for metric in GATED[:2]}
+    cases |= {f"one loses {lost:.0%} of its questions": (Talks(40, 5, lost), GATED[0]) for lost in (0.2, 0.36)}
+    cases |= {f"one loses {whole} whole": (Talks(40, 5, 0.0, whole), GATED[0]) for whole in (1, 2, 3)}
+    by_rule = []
+    for name, (talks, metric) in cases.items():
+        found = warned(tried, checks, talks, 0.1, metric)
+        by_rule.append([name, *(percent(found[rule] / checks) for rule in RULES)])
+    title = "Rules that were tried: a language warns or fails (%), 40 conversations in five, 10% drawn anew"
+    table(title, ["", *RULES], by_rule)
 
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description="How often a first gate set fails or warns, and what else would.")
-    parser.add_argument("--checks", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=20_261_126)
-    parser.add_argument("--collections", type=Path)
-    options = parser.parse_args()
+    options = noisy_systems(20_261_126, "checks", 300)
     source, checks = np.random.default_rng(options.seed), options.checks
-    of_talks = source.spawn(3)
     systems = {f"twelve languages, N = {size}": made(source, size) for size in SIZES}
-    for folder in sorted(options.collections.iterdir()) if options.collections else ():
-        if (folder / "gold.jsonl").is_file() and b'"tags"' in (folder / "gold.jsonl").read_bytes():
-            systems |= {f"`{folder.name}`, N = {size}": real(folder, source, size) for size in (100, 1000)}
-    rows: list[list[str]] = []
-    for name, system in systems.items():
-        cells = [counted(source, checks, system, share, np.zeros(len(system.tags))) for share in MOVING]
-        rows.append([name, *(f"{percent(each['fail'] / checks)}, {percent(each['warn'] / checks)}" for each in cells)])
-    print("**Nothing changed: fail, warn (%)**\n")
-    table(["criteria of `init`", *(f"{share:.0%} drawn anew" for share in MOVING)], rows)
+    for folder in tagged_collections(options.collections):
+        systems |= {f"`{folder.name}`, N = {size}": real(folder, source, size) for size in (100, 1000)}
+
+    def unchanged(system: System, moving: float) -> str:
+        found = counted(source, checks, system, moving, np.zeros(len(system.tags)))
+        return f"{percent(found['fail'] / checks)}, {percent(found['warn'] / checks)}"
+
+    columns = {f"{share:.0%} drawn anew": share for share in MOVING}
+    grid("Nothing changed: fail, warn (%)", "criteria of `init`", columns, systems, unchanged)
     rows = []
     for size in SIZES:
         system = made(source, size)
@@ -260,12 +237,9 @@ def main() -> None:
             found = counted(source, checks, system, 0.1, lost)
             kinds = ("fail", "warn", "threshold", "t", "random")
             rows.append([f"{name}, N = {size}", *(percent(found[kind] / checks) for kind in kinds)])
-    print("\n**A loss is caught (%), 10% drawn anew**\n")
-    table(["twelve languages", "fail", "warn", "plain threshold", "t-test", "randomisation"], rows)
-    for part, own in zip(
-        (noise_of_conversations, losses_of_conversations, rules_of_conversations), of_talks, strict=True
-    ):
-        part(own, checks)
+    head = ["twelve languages", "fail", "warn", "plain threshold", "t-test", "randomisation"]
+    table("A loss is caught (%), 10% drawn anew", head, rows)
+    conversations(source, checks)
 
 
 if __name__ == "__main__":

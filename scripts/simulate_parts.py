@@ -9,7 +9,7 @@ that is drawn anew takes another's. What decides is rankgate's own.
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ from rankgate.gates.lost_parts import unnamed_losses
 from rankgate.model.scores import Scores
 from rankgate.model.values import Gold, Sample
 from rankgate.readers.formats import read_gold
-from simulate_verdicts import percent, table
+from simulating import noisy_systems, percent, table
 
 Floats = npt.NDArray[np.float64]
 LANGUAGES = 12
@@ -38,12 +38,18 @@ class System(NamedTuple):
     values: dict[str, Floats]
     tags: list[tuple[str, ...]]
 
-    def pair(self, source: np.random.Generator, moving: Floats | float) -> list[dict[str, Floats]]:
-        """Baseline and run: two draws."""
+    def pair(
+        self, source: np.random.Generator, moving: Floats | float, lost: Floats | None = None
+    ) -> list[dict[str, Floats]]:
+        """Baseline and run: two draws, of which the run loses each question's document with the chance ``lost``."""
         lists, size = self.values[GATED[0]].shape
         common, columns = source.integers(lists, size=size), np.arange(size)
         chosen = [np.where(source.random(size) < moving, source.integers(lists, size=size), common) for _ in range(2)]
-        return [{name: rows[choice, columns] for name, rows in self.values.items()} for choice in chosen]
+        before, now = ({name: rows[choice, columns] for name, rows in self.values.items()} for choice in chosen)
+        if lost is not None:
+            gone = source.random(size) < lost
+            now = {name: np.where(gone, 0.0, column) for name, column in now.items()}
+        return [before, now]
 
 
 def made(source: np.random.Generator, size: int, lists: int = 60, *, zipf: bool = False) -> System:
@@ -63,6 +69,13 @@ def real(folder: Path, source: np.random.Generator, size: int) -> System:
     columns = {name: np.array([run.columns[name] for run in runs], dtype=float) for name in GATED}
     drawn = source.choice(len(samples), size=size, replace=size > len(samples))
     return System({name: rows[:, drawn] for name, rows in columns.items()}, [samples[row].tags for row in drawn])
+
+
+def tagged_collections(folder: Path | None) -> Iterator[Path]:
+    """The collections of a folder whose questions have tags."""
+    for gold in sorted(folder.glob("*/gold.jsonl")) if folder else ():
+        if b'"tags"' in gold.read_bytes():
+            yield gold.parent
 
 
 def scores_of(gold: Gold, values: dict[str, Floats]) -> Scores:
@@ -97,11 +110,9 @@ def named(
 ) -> str:
     """How often a part is named where the run loses each document with the chance `lost`, in a part or everywhere."""
     gold, count = gold_of(system), 0
-    own = np.array([not part or part in tags for tags in system.tags])
+    chances = np.array([lost if not part or part in tags else 0.0 for tags in system.tags])
     for _ in range(checks):
-        before, now = system.pair(source, moving)
-        gone = own & (source.random(len(own)) < lost)
-        now = {name: np.where(gone, 0.0, column) for name, column in now.items()}
+        before, now = system.pair(source, moving, chances)
         found = unnamed_losses(GATES, gold, scores_of(gold, now), scores_of(gold, before))
         names = [each.segment for each in found]
         count += part in names if part else bool(names)
@@ -110,11 +121,7 @@ def named(
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description="How often a part is named that lost, and one that did not.")
-    parser.add_argument("--checks", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=20_261_126)
-    parser.add_argument("--collections", type=Path)
-    options = parser.parse_args()
+    options = noisy_systems(20_261_126, "checks", 1000)
     source, checks = np.random.default_rng(options.seed), options.checks
     rows: list[list[str]] = []
 
@@ -127,16 +134,14 @@ def main() -> None:
         row(f"nothing lost, twelve by Zipf, N = {size}", made(source, size, zipf=True))
         often = np.where(np.arange(size) % 2 == 0, 5.0, 1.0)  # every other language
         row(f"nothing lost, half of them five times as volatile, N = {size}", made(source, size), often)
-    for folder in sorted(options.collections.iterdir()) if options.collections else ():
-        if (folder / "gold.jsonl").is_file() and b'"tags"' in (folder / "gold.jsonl").read_bytes():
-            row(f"nothing lost, `{folder.name}`, N = 225", real(folder, source, 225))
+    for folder in tagged_collections(options.collections):
+        row(f"nothing lost, `{folder.name}`, N = 225", real(folder, source, 225))
     for size in SIZES:
         for lost in (0.05, 0.1):
             row(f"all lose {lost:.0%}, N = {size}", made(source, size), lost=lost)
     for size, lost in ((300, 0.2), (300, 0.36), (300, 0.6), (1000, 0.1), (1000, 0.2)):
         row(f"one of twelve loses {lost:.0%}, N = {size}", made(source, size), lost=lost, part="lang:1")
-    print("**A part is named (%)**\n")
-    table(["three gates that block", *(f"{share:.0%} drawn anew" for share in MOVING)], rows)
+    table("A part is named (%)", ["three gates that block", *(f"{share:.0%} drawn anew" for share in MOVING)], rows)
 
 
 if __name__ == "__main__":

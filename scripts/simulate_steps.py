@@ -6,15 +6,13 @@ A history is 101 draws of one noisy system of simulate_parts.py, each accepted, 
 decides is rankgate's own; beside it stand two rules that are not in use. Prints scripts/tables/steps.md.
 """
 
-import argparse
-from pathlib import Path
-
 import numpy as np
 
 from rankgate.gates.anchor import TIMES, ScoredAnchor, given_up
 from rankgate.model.lineage import AnchorMark
 from simulate_parts import GATED, GATES, MOVING, Floats, System, gold_of, made, real, scores_of
-from simulate_verdicts import LIMIT, percent, table
+from simulate_verdicts import LIMIT
+from simulating import grid, noisy_systems, percent
 
 ACCEPTED, LAST = 100, 10  # acceptances of a history; of which the best is compared with by another rule
 STEP, STEPS = 0.021, 3  # points lost at once, and how often
@@ -54,29 +52,25 @@ def history(source: np.random.Generator, system: System, moving: float, length: 
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description="Losses that add up, and such as only seem to.")
-    parser.add_argument("--histories", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=20_261_127)
-    parser.add_argument("--collections", type=Path)
-    options = parser.parse_args()
+    options = noisy_systems(20_261_127, "histories", 300)
     source, count = np.random.default_rng(options.seed), options.histories
     systems = {f"N = {size:,}": made(source, size) for size in (100, 300, 1000)}
     for gold in sorted(options.collections.glob("*/gold.jsonl")) if options.collections else ():
         systems[f"`{gold.parent.name}`, N = 225"] = real(gold.parent, source, 225)
-    rows: list[list[str]] = []
-    for name, system in systems.items():
-        for rule in RULES:
-            cells = list[str]()
-            for moving in MOVING:
-                warned = found = 0
-                for _ in range(count):
-                    still = history(source, system, moving, ACCEPTED + 1)
-                    warned += any(warns(rule, system, still[:end]) for end in range(2, ACCEPTED + 2))
-                    found += warns(rule, system, history(source, system, moving, STEPS + 1, STEP))
-                cells.append(f"{percent(warned / count)} / {percent(found / count)}")
-            rows.append([f"{name}, {rule}", *cells])
-    print(f"**Said within {ACCEPTED} acceptances that change nothing / of {STEPS} steps of 2.1 points (%)**\n")
-    table(["three gates that block at 3 points", *(f"{share:.0%} drawn anew" for share in MOVING)], rows)
+
+    def cell(row: tuple[System, str], moving: float) -> str:
+        system, rule = row
+        warned = found = 0
+        for _ in range(count):
+            still = history(source, system, moving, ACCEPTED + 1)
+            warned += any(warns(rule, system, still[:end]) for end in range(2, ACCEPTED + 2))
+            found += warns(rule, system, history(source, system, moving, STEPS + 1, STEP))
+        return f"{percent(warned / count)} / {percent(found / count)}"
+
+    title = f"Said within {ACCEPTED} acceptances that change nothing / of {STEPS} steps of 2.1 points (%)"
+    columns = {f"{share:.0%} drawn anew": share for share in MOVING}
+    rows = {f"{name}, {rule}": (system, rule) for name, system in systems.items() for rule in RULES}
+    grid(title, "three gates that block at 3 points", columns, rows, cell)
 
 
 if __name__ == "__main__":

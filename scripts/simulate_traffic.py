@@ -25,7 +25,7 @@ from rankgate.model.values import Verdict
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.statistics.traffic import Draw, estimate_change
-from simulate_verdicts import percent, table
+from simulating import grid, percent
 
 ASKED, K, SAMPLES = 2000, 5, 200  # questions of the traffic; results that the metric looks at; of a cell
 CHANGED, LABELS, KINDS = (0.02, 0.12, 0.3, 0.6), (20, 40, 100), ("even counts", "uneven counts", "some left empty")
@@ -133,24 +133,23 @@ def main() -> None:
     """Print the tables."""
     source = random.Random(39)  # noqa: S311
     known = collected(Path(sys.argv[1]) if sys.argv[1:] else None, source)
-    head = ("", *(f"{share:.0%} changed" for share in CHANGED))
-    for null, what in enumerate(("Intervals that hold the truth (%), nominal 95", "False blocks (%)")):
-        print(f"**{what}**\n")
-        rows: list[list[str]] = []
-        for (gate, kind), n in product(ROWS, LABELS[null:]):
-            rows.append([f"{gate.name}, {n} drawn, {kind}"])
-            for share in CHANGED:
-                cell = Cell(gate, share, n, kind, bool(null))
-                hits = [outcome(known, cell, sample, source) for sample in range(SAMPLES)]
-                rows[-1].append(percent(sum(hits) / SAMPLES))
-        table(head, rows)
-    print("**Labels that prove a loss of hit@5 in 80 of 100: drawn from what changed / from all**\n")
-    rows = []
-    for loss in (0.03, 0.05, 0.1):
-        rows.append([f"{100 * loss:.0f} points"])
-        for share in CHANGED:
-            rows[-1].append(" / ".join(needed(share, loss, n, source) for n in (round(ASKED * share), ASKED)))
-    table(head, rows)
+    columns = {f"{share:.0%} changed": share for share in CHANGED}
+
+    def share_of(row: tuple[Gate, int, str, bool], share: float) -> str:
+        gate, n, kind, null = row
+        cell = Cell(gate, share, n, kind, null)
+        hits = [outcome(known, cell, sample, source) for sample in range(SAMPLES)]
+        return percent(sum(hits) / SAMPLES)
+
+    for null, title in enumerate(("Intervals that hold the truth (%), nominal 95", "False blocks (%)")):
+        cells = [(gate, n, kind, bool(null)) for (gate, kind), n in product(ROWS, LABELS[null:])]
+        grid(title, "", columns, {f"{each[0].name}, {each[1]} drawn, {each[2]}": each for each in cells}, share_of)
+
+    def labels(loss: float, share: float) -> str:
+        return " / ".join(needed(share, loss, n, source) for n in (round(ASKED * share), ASKED))
+
+    title = "Labels that prove a loss of hit@5 in 80 of 100: drawn from what changed / from all"
+    grid(title, "", columns, {f"{points} points": points / 100 for points in (3, 5, 10)}, labels)
 
 
 if __name__ == "__main__":

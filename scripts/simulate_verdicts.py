@@ -7,9 +7,10 @@ drawing and for many intervals at once; a few of each are computed again by rank
 minutes, with --quick some seconds for numbers too rough to quote.
 """
 
-import argparse
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -17,12 +18,12 @@ import numpy.typing as npt
 
 from rankgate.metrics.comparison import Pairs
 from rankgate.metrics.names import parse_metric
-from rankgate.statistics.binomial import Side, share_level
+from rankgate.statistics.binomial import Side, holm, share_level
 from rankgate.statistics.clusters import clustered_mean_level
 from rankgate.statistics.power import Sight, Spread, planning_spread
-from rankgate.statistics.quantiles import quantile, quantile_interval
 from rankgate.statistics.saddlepoint import difference_level, mean_level
 from rankgate.statistics.sign_flips import cluster_flip_p
+from simulating import grid, percent, quick_or_not, table
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,7 +32,6 @@ LIMIT = 0.03  # the regression_max of the tables that have one
 SIZES = (50, 100, 200, 400, 1000, 3000, 10_000)
 ALL_EVIDENCE = ("estimate", "proven_safe", "proven_harm")
 SIDES: tuple[Side, ...] = ("below", "above")
-MOVING = 0.3  # of the questions, where every one of them may come out otherwise
 AGAIN = 3  # of the samples of each kind are computed a second time, by rankgate
 RECALL = parse_metric("recall@5")
 REACH = 1.0  # all metrics here go from 0 to 1
@@ -53,16 +53,6 @@ class Population(NamedTuple):
     def spread(self) -> float:
         """Its standard deviation."""
         return math.sqrt(float(self.values**2 @ self.chances) - self.mean**2)
-
-
-def holm(levels: list[float], level: float) -> list[bool]:
-    """Which levels count by Holm: the k-th of n, from 0, if it and all before it are below level / (n − k)."""
-    counts = [False] * len(levels)
-    for rank, place in enumerate(sorted(range(len(levels)), key=levels.__getitem__)):
-        if not levels[place] * (len(levels) - rank) < level:
-            break
-        counts[place] = True
-    return counts
 
 
 def population(name: str, chances: Iterable[tuple[float, float]]) -> Population:
@@ -181,6 +171,11 @@ class Simulation(NamedTuple):
     source: np.random.Generator
     runs: int
 
+    @property
+    def fewer(self) -> int:
+        """How often where a sample takes long."""
+        return max(self.runs // 10, 20)
+
     def draw(self, people: Population, size: int) -> Floats:
         """Samples as rows of counts, one column a value."""
         return self.source.multinomial(size, people.chances, size=self.runs).astype(float)
@@ -231,27 +226,6 @@ def same(found: float, again: float | None) -> None:
         raise SystemExit(f"rankgate has the level {again}, the simulation {found}")
 
 
-# --- tables
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print as Markdown, the first column to the left and the others to the right."""
-    lines = [list(head), *map(list, rows)]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
-    rule = [":" + "-" * (widths[0] - 1), *("-" * (width - 1) + ":" for width in widths[1:])]
-    for line in (lines[0], rule, *lines[1:]):
-        first, *others = (
-            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True))
-        )
-        print("|", " | ".join([first, *others]), "|", flush=True)
-    print()
-
-
-def percent(share: float) -> str:
-    """To a tenth, as the chance of the simulation itself allows."""
-    return f"{100 * share:.1f}"
-
-
 def choose(simulation: Simulation) -> None:
     """What to append: the worst false claim, and what each choice sees."""
     rules: dict[str, Callable[[Floats], Floats]] = {
@@ -269,19 +243,20 @@ def choose(simulation: Simulation) -> None:
         found = [levels(people, drawn, rule(farthest), 0.0, below=True) < LEVEL for rule in rules.values()]
         return [float(claim.sum()) / simulation.runs for claim in found]
 
-    print(f"**False harm, the worst of {len(LOPSIDED)} lopsided populations without a change of the mean (%)**\n")
     sizes = SIZES[:-1]
     worst = [np.max([claims(people, size) for people in LOPSIDED], axis=0) for size in sizes]
-    table(["appended", *map(str, sizes)], [[rule, *(percent(w[i]) for w in worst)] for i, rule in enumerate(rules)])
-
-    print("**Harm found (%)**\n")
+    table(
+        f"False harm, the worst of {len(LOPSIDED)} lopsided populations without a change of the mean (%)",
+        ["appended", *map(str, sizes)],
+        [[rule, *(percent(w[i]) for w in worst)] for i, rule in enumerate(rules)],
+    )
     cases = [
         *((f"hits, {n} queries, drop 6 pp", moved(0.06), n) for n in (200, 1000)),
         *((f"reciprocal rank, {n} queries, drop 4 pp", reordered(0.04), n) for n in (100, 200, 400)),
         *((f"all move a little, {n} queries, drop 1 pp", small(0.01), n) for n in (100, 200, 400, 1000)),
     ]
-    found = [claims(people, size) for _, people, size in cases]
-    table(["", *rules], [[name, *map(percent, shares)] for (name, *_), shares in zip(cases, found, strict=True)])
+    rows = [[name, *map(percent, claims(people, size))] for name, people, size in cases]
+    table("Harm found (%)", ["", *rules], rows)
 
 
 def misses(simulation: Simulation) -> None:
@@ -292,70 +267,55 @@ def misses(simulation: Simulation) -> None:
         wrong = [level(people, drawn, people.mean, below=below) < LEVEL for below in (True, False)]
         return max(float(side.mean()) for side in wrong)
 
-    print("**One-sided misses of the interval of a value (%); nominal 2.5, promised 4.0**\n")
+    def row(people: Population, level: Callable[..., Floats]) -> list[str]:
+        return [people.name, *(percent(worse(people, size, level)) for size in SIZES)]
+
+    title = "One-sided misses of the interval of a {} (%); nominal 2.5, promised 4.0"
     head = ["population", *map(str, SIZES)]
-    table(
-        head,
-        [[p.name, *(percent(worse(p, size, simulation.value_levels)) for size in SIZES)] for p in VALUES],
-    )
-    print("**One-sided misses of the interval of a change (%); nominal 2.5, promised 4.0**\n")
-    worst = [max(worse(p, size, simulation.change_levels) for p in LOPSIDED) for size in SIZES]
-    table(
-        head,
-        [
-            *([p.name, *(percent(worse(p, size, simulation.change_levels)) for size in SIZES)] for p in SYMMETRIC),
-            ["lopsided, the worst of all", *map(percent, worst)],
-            [ONE_WAY.name, *(percent(worse(ONE_WAY, size, simulation.change_levels)) for size in SIZES)],
-        ],
-    )
+    table(title.format("value"), head, [row(each, simulation.value_levels) for each in VALUES])
+    worst = [max(worse(each, size, simulation.change_levels) for each in LOPSIDED) for size in SIZES]
+    rows = [row(each, simulation.change_levels) for each in (*SYMMETRIC, ONE_WAY)]
+    table(title.format("change"), head, [*rows[:-1], ["lopsided, the worst of all", *map(percent, worst)], rows[-1]])
 
 
 def blocks(simulation: Simulation) -> None:
     """Verdicts by true drop: none is a false alarm, the others are what should be seen."""
-    sizes = (100, 200, 300, 400, 1400, 5000)
+    sizes = {f"N = {size}": size for size in (100, 200, 300, 400, 1400, 5000)}
+
+    def blocked(evidence: str, people: Population, size: int) -> float:
+        return float(simulation.violated(evidence, people, simulation.draw(people, size)).mean())
+
+    def at_drop(row: tuple[str, Population], size: int) -> str:
+        return percent(blocked(*row, size))
+
     for name, make in (("±1 and ±0.5 on 26 % of the queries", moved), ("all move a little, SD 0.05", small)):
-        print(f"**Blocked (%), limit 3 pp, {name}**\n")
-        rows = []
-        for drop in (0.0, 0.01, 0.02, 0.03, 0.05) if make is small else (0.0, 0.01, 0.03, 0.05, 0.08, 0.12):
-            for evidence in ALL_EVIDENCE:
-                people = make(drop)
-                shares = [simulation.violated(evidence, people, simulation.draw(people, n)).mean() for n in sizes]
-                rows.append([f"drop {100 * drop:.0f} pp, `{evidence}`", *map(percent, shares)])
-        table(["", *(f"N = {size}" for size in sizes)], rows)
+        drops = (0.0, 0.01, 0.02, 0.03, 0.05) if make is small else (0.0, 0.01, 0.03, 0.05, 0.08, 0.12)
+        rows = {f"drop {100 * drop:.0f} pp, `{each}`": (each, make(drop)) for drop in drops for each in ALL_EVIDENCE}
+        grid(f"Blocked (%), limit 3 pp, {name}", "", sizes, rows, at_drop)
 
-    print("**Blocked at the drop that is detectable by the formula (80 % expected)**\n")
-    rows = []
-    for evidence in ("estimate", "proven_harm"):
-        cells = []
-        for size in sizes:
-            drop = 0.0
-            for _ in range(20):  # the spread depends on the drop a little
-                drop = Sight(moved(drop).spread, REACH).drop(evidence, size, LIMIT)
-            people = moved(drop)
-            blocked = simulation.violated(evidence, people, simulation.draw(people, size)).mean()
-            cells.append(f"{100 * drop:.1f} pp: {100 * blocked:.0f} %")
-        rows.append([f"`{evidence}`", *cells])
-    table(["", *(f"N = {size}" for size in sizes)], rows)
+    def at_detectable(evidence: str, size: int) -> str:
+        drop = 0.0
+        for _ in range(20):  # the spread depends on the drop a little
+            drop = Sight(moved(drop).spread, REACH).drop(evidence, size, LIMIT)
+        return f"{100 * drop:.1f} pp: {100 * blocked(evidence, moved(drop), size):.0f} %"
 
-    print("**The same over conversations that are lost or won as a whole, `proven_harm`**\n")
-    counts, rounds = (30, 60, 100, 300), max(simulation.runs // 10, 100)
-    rows = []
-    for size in (3, 12):
-        cells = []
-        for count in counts:
-            drop = alone = 0.0
-            for _ in range(20):
-                apart, together = conversations(drop, count, size)
-                drop = (
-                    drop + Sight(together.value, together.cluster * REACH).drop("proven_harm", count * size, LIMIT)
-                ) / 2
-                alone = Sight(apart.value, REACH).drop("proven_harm", count * size, LIMIT)
-            blocked = [caught(simulation, each, count, size, rounds) for each in (drop, alone)]
-            cells.append(
-                f"{100 * drop:.1f} pp: {100 * blocked[0]:.0f} % ({100 * alone:.1f} pp: {100 * blocked[1]:.0f} %)"
-            )
-        rows.append([f"of {size}", *cells])
-    table(["", *(f"{count} clusters" for count in counts)], rows)
+    evidence = {f"`{each}`": each for each in ("estimate", "proven_harm")}
+    title = "Blocked at the drop that is detectable by the formula (80 % expected)"
+    grid(title, "", sizes, evidence, at_detectable)
+
+    def of_conversations(size: int, count: int) -> str:
+        drop = alone = 0.0
+        for _ in range(20):
+            apart, together = conversations(drop, count, size)
+            found = Sight(together.value, together.cluster * REACH).drop("proven_harm", count * size, LIMIT)
+            drop = (drop + found) / 2
+            alone = Sight(apart.value, REACH).drop("proven_harm", count * size, LIMIT)
+        shares = [100 * caught(simulation, each, count, size) for each in (drop, alone)]
+        return f"{100 * drop:.1f} pp: {shares[0]:.0f} % ({100 * alone:.1f} pp: {shares[1]:.0f} %)"
+
+    counts = {f"{count} clusters": count for count in (30, 60, 100, 300)}
+    title = "The same over conversations that are lost or won as a whole, `proven_harm`"
+    grid(title, "", counts, {f"of {size}": size for size in (3, 12)}, of_conversations)
     print("In brackets what a formula would say that took the questions for independent.\n")
 
 
@@ -375,10 +335,10 @@ def conversations(drop: float, count: int, size: int) -> tuple[Spread, Spread]:
     return found[0], found[1]
 
 
-def caught(simulation: Simulation, drop: float, count: int, size: int, rounds: int) -> float:
+def caught(simulation: Simulation, drop: float, count: int, size: int) -> float:
     """How often a drop of conversations as a whole is proven harm."""
     kinds, chances = steps(drop)
-    labels, blocked = np.repeat(np.arange(count), size).tolist(), 0
+    labels, blocked, rounds = np.repeat(np.arange(count), size).tolist(), 0, max(simulation.fewer, 100)
     for _ in range(rounds):
         differences = np.repeat(simulation.source.choice(kinds, size=count, p=chances), size).tolist()
         level = clustered_mean_level(differences, labels, 0.0, side="below", low=-REACH, high=REACH)
@@ -388,204 +348,114 @@ def caught(simulation: Simulation, drop: float, count: int, size: int, rounds: i
 
 def segments(simulation: Simulation) -> None:
     """Three properties with ten values each make thirty segments that share their queries."""
-    people, kinds, each = moved(), 3, 10
-    rows, panel = [], []
+    people, kinds, each = moved(), np.arange(3)[:, None], 10
+    width, all_segments = len(people.values), len(kinds) * each
+    rows = []
     for size in (500, 1500, 5000):
-        alone = together = 0
-        called = np.zeros(4)  # runs with a segment called worse, and either way: uncorrected, and by Holm
-        rounds = max(simulation.runs // 10, 20)
         batch = []
-        for _ in range(rounds):
-            changes = simulation.source.choice(len(people.values), size=size, p=people.chances)
-            labels = simulation.source.integers(each, size=(kinds, size))
-            batch += [segment_counts(kind, changes, each, people) for kind in labels]
-        drawn = np.concatenate(batch)
-        drop = -(drawn @ people.values) / drawn.sum(axis=1)
-        found = simulation.change_levels(people, drawn, below=True)
-        gained = simulation.change_levels(people, drawn, below=False)
-        for start in range(0, len(drawn), kinds * each):
-            part = slice(start, start + kinds * each)
-            either = np.minimum(found[part], gained[part])
-            sure, worse = np.array(holm(either.tolist(), LEVEL)), found[part] <= gained[part]
-            called += [(found[part] < LEVEL).any(), (either < LEVEL).any(), (sure & worse).any(), sure.any()]
-            over = drop[part] > LIMIT
-            alone += bool((over & (found[part] < LEVEL)).any())
-            together += bool((over & np.array(holm(found[part].tolist(), LEVEL))).any())
-        estimate = (drop > LIMIT).reshape(rounds, -1).any(axis=1).mean()
-        rows.append([f"N = {size}", *map(percent, (float(estimate), alone / rounds, together / rounds))])
-        panel.append([f"N = {size}", *map(percent, (called / rounds).tolist())])
-    print("**No change, 30 segments of about N / 10: at least one blocked (%), limit 3 pp**\n")
-    table(["", "`estimate`", "`proven_harm`, uncorrected", "`proven_harm` with Holm"], rows)
-    print("**No change, 30 segments of about N / 10: at least one shown as worse, or as better or worse (%)**\n")
-    table(["", "worse, each at 95 %", "either, each at 95 %", "worse, with Holm", "either, with Holm"], panel)
+        for _ in range(simulation.fewer):
+            changes = simulation.source.choice(width, size=size, p=people.chances)
+            labels = simulation.source.integers(each, size=(len(kinds), size)) + each * kinds
+            batch.append(np.bincount((labels * width + changes).ravel(), minlength=all_segments * width))
+        drawn = np.concatenate(batch).reshape(-1, width).astype(float)
+        over = (-(drawn @ people.values) / drawn.sum(axis=1) > LIMIT).reshape(-1, all_segments)
+        found = simulation.change_levels(people, drawn, below=True).reshape(-1, all_segments)
+        blocked = over, over & (found < LEVEL), over & [together(levels) for levels in found.tolist()]
+        rows.append([f"N = {size}", *(percent(float(each.any(axis=1).mean())) for each in blocked)])
+    head = ["", "`estimate`", "`proven_harm`, uncorrected", "`proven_harm` with Holm"]
+    table("No change, 30 segments of about N / 10: at least one blocked (%), limit 3 pp", head, rows)
 
 
-def segment_counts(
-    labels: npt.NDArray[np.int64], changes: npt.NDArray[np.int64], each: int, people: Population
-) -> Floats:
-    """Counts of each value in each segment, one row a segment."""
-    width = len(people.values)
-    counts = np.bincount(labels * width + changes, minlength=each * width)
-    return counts.reshape(each, width).astype(float)
+def together(levels: list[float]) -> list[bool]:
+    """Which of these levels count together."""
+    by_name: dict[str | None, float] = {str(place): level for place, level in enumerate(levels)}
+    confidences = holm(by_name, 2 * LEVEL, len(levels))
+    return [level < (1 - confidences[name]) / 2 for name, level in by_name.items()]
 
 
 def clusters(simulation: Simulation) -> None:
     """Hits that agree within their cluster: each cluster has a rate of its own, around a common one."""
-    source, rounds = simulation.source, max(simulation.runs // 10, 20)
+    source = simulation.source
+
+    def cell(row: tuple[list[int], float], count: int) -> str:
+        sizes, rate = row
+        clustered, alone = Counter[Side](), Counter[Side]()
+        for _ in range(simulation.fewer):
+            labels = np.repeat(np.arange(count), source.choice(sizes, size=count))
+            own = source.beta(2 * rate, 2 * (1 - rate), size=count)
+            values = (source.random(len(labels)) < own[labels]).astype(float).tolist()
+            for side in SIDES:
+                level = clustered_mean_level(values, labels.tolist(), rate, side=side, low=0, high=1)
+                clustered[side] += level is not None and level < LEVEL
+                level = mean_level(values, rate, side=side, low=0, high=1)
+                alone[side] += level is not None and level < LEVEL
+        most, most_alone = (percent(max(counts.values()) / simulation.fewer) for counts in (clustered, alone))
+        return f"{most} ({most_alone})"
+
     kinds = {"5": [5], "1, 2, 3 or 10": [1, 2, 3, 10], "1, one in ten 20": [1] * 9 + [20]}
-    rows = []
-    for name, sizes in kinds.items():
-        for rate in (0.7, 0.9):
-            cells = []
-            for count in (12, 30, 100, 300):
-                clustered, alone = [0, 0], [0, 0]
-                for _ in range(rounds):
-                    labels = np.repeat(np.arange(count), source.choice(sizes, size=count))
-                    own = source.beta(2 * rate, 2 * (1 - rate), size=count)
-                    values = (source.random(len(labels)) < own[labels]).astype(float).tolist()
-                    names = labels.tolist()
-                    for i, side in enumerate(SIDES):
-                        level = clustered_mean_level(values, names, rate, side=side, low=0, high=1)
-                        clustered[i] += level is not None and level < LEVEL
-                        level = mean_level(values, rate, side=side, low=0, high=1)
-                        alone[i] += level is not None and level < LEVEL
-                cells.append(f"{percent(max(clustered) / rounds)} ({percent(max(alone) / rounds)})")
-            rows.append([f"of {name}, {100 * rate:.0f} %", *cells])
-    print("**One-sided misses over clusters (%); in brackets, as if queries were independent**\n")
-    table(["clusters and hits", "12", "30", "100", "300"], rows)
+    rows = {f"of {name}, {100 * rate:.0f} %": (sizes, rate) for name, sizes in kinds.items() for rate in (0.7, 0.9)}
+    title = "One-sided misses over clusters (%); in brackets, as if queries were independent"
+    grid(title, "clusters and hits", {str(count): count for count in (12, 30, 100, 300)}, rows, cell)
 
 
 def few_clusters(simulation: Simulation) -> None:
     """Drops in few clusters, by signs of their sums; and where these are not symmetric although nothing changed."""
-    source, rounds, each = simulation.source, max(simulation.runs // 10, 20), 20
+    source, rounds, each = simulation.source, simulation.fewer, 20
     rare = 0.15  # of the clusters gain; the others lose as much in sum
 
-    def sums(count: int, kind: str, drop: float) -> Floats:
-        if kind == "lopsided":
-            return np.where(source.random((rounds, count)) < rare, 1.0, -rare / (1 - rare))
-        return source.normal(0, 0.06, (rounds, count)) + source.normal(-drop, 0.3 / math.sqrt(each), (rounds, count))
+    def cell(drop: float | None, count: int) -> str:
+        shape = rounds, count
+        if drop is None:
+            sums = np.where(source.random(shape) < rare, 1.0, -rare / (1 - rare))
+        else:
+            sums = source.normal(0, 0.06, shape) + source.normal(-drop, 0.3 / math.sqrt(each), shape)
+        proven = 0
+        for changes in sums:
+            found = cluster_flip_p(changes.tolist(), range(count), side="below")
+            proven += found is not None and found[0] < LEVEL and float(changes.mean()) < -LIMIT
+        return percent(proven / rounds)
 
-    kinds = {
-        "no change": ("alike", 0.0),
-        "no change, few gain much": ("lopsided", 0.0),
-        "drop 5 pp": ("alike", 0.05),
-        "drop 10 pp": ("alike", 0.1),
-        "drop 20 pp": ("alike", 0.2),
-    }
-    rows, counts = [], (5, 6, 9, 12, 20)
-    for name, (kind, drop) in kinds.items():
-        cells = []
-        for count in counts:
-            proven = 0
-            for changes in sums(count, kind, drop):
-                found = cluster_flip_p(changes.tolist(), range(count), side="below")
-                proven += found is not None and found[0] < LEVEL and float(changes.mean()) < -LIMIT
-            cells.append(percent(proven / rounds))
-        rows.append([name, *cells])
-    print(f"**Proven harm by the signs of few clusters of {each} queries (%), limit 3 pp**\n")
-    table(["clusters", *map(str, counts)], rows)
-
-
-def slowest(simulation: Simulation) -> None:
-    """Quantiles of paired latencies, some of which are a hundred times slower."""
-    source, rounds = simulation.source, max(simulation.runs // 10, 20)
-    rows, quantiles = [], ((0.99, 100), (0.99, 270), (0.99, 1000), (0.9, 30), (0.9, 270))
-    for share in (0.0, None, 0.01, 0.03, 0.06, 0.2, 0.6):
-        name = "the faster half as slow as the median" if share is None else f"{share:.0%} a hundred times slower"
-        cells = []
-        for q, size in quantiles:
-            proven = 0
-            for _ in range(rounds):
-                common = source.normal(3, 0.8, size)
-                before, now = (np.exp(common + source.normal(0, 0.4, size)) for _ in range(2))
-                slower = now * np.where(source.random(size) < (share or 0.0), 100, 1)
-                after = (np.maximum(now, math.exp(3)) if share is None else slower).tolist()
-                rose = quantile(after, q) > quantile(before.tolist(), q) * 1.1
-                pairs = Pairs(metric=parse_metric(f"latency(quantile={q})"), new=after, old=before.tolist())
-                proven += rose and pairs.proven(LEVEL)
-            cells.append(percent(proven / rounds))
-        rows.append([name, *cells])
-    print("**Proven rise of a quantile (%), limit a tenth of it; by the swap test where N gives no bound ¹**\n")
-    bare = [quantile_interval([0.0] * size, q)[1] is None for q, size in quantiles]
-    head = [f"p{100 * q:.0f}, N = {size}{' ¹' * none}" for (q, size), none in zip(quantiles, bare, strict=True)]
-    table(["", *head], rows)
-
-
-def ends(simulation: Simulation) -> None:
-    """Recall@5 where questions have up to 50 relevant documents: the range, or what each can reach, is appended."""
-    source, rounds, sizes = simulation.source, max(simulation.runs // 10, 20), (50, 100, 150, 400)
-    rows = []
-    relevant_kinds, rare = np.array([4, 15, 20, 30, 50]), 0.02
-    reach = np.minimum(relevant_kinds, 5) / relevant_kinds
-    often = rare * reach.mean() / (1 / relevant_kinds).mean()  # one lost as often as balances the rare gains of all
-    cases: tuple[tuple[str, float | None], ...]
-    cases = (("no change", 0.0), ("no change, rare gains", None), ("a fifth lost", 0.2))
-    for name, drop in cases:
-        cells = []
-        for size in sizes:
-            by_range = by_ends = 0
-            for _ in range(rounds):
-                relevant = source.choice(relevant_kinds, size=size)
-                most, chance = np.minimum(relevant, 5), source.random(size)
-                if drop is None:
-                    changes = np.where(chance < rare, most, np.where(chance > 1 - often, -1, 0)) / relevant
-                else:
-                    before = source.binomial(most, 0.6)
-                    after = np.where(chance < MOVING, source.binomial(most, 0.6), before)
-                    changes = (after - source.binomial(after, drop) - before) / relevant
-                listed = changes.tolist()
-                for which in (0, 1):
-                    level = difference_level(listed, side="below", widest=(most / relevant).tolist() if which else 1.0)
-                    harm = level is not None and level < LEVEL
-                    by_range, by_ends = by_range + (harm and not which), by_ends + (harm and bool(which))
-            cells.append(f"{percent(by_range / rounds)} → {percent(by_ends / rounds)}")
-        rows.append([name, *cells])
-    ceiling = f"{100 * reach.mean():.0f} %"
-    print(f"**Proven harm in a recall@5 of at most {ceiling} (%): appended ±1 → what each query can reach**\n")
-    table(["", *(f"N = {size}" for size in sizes)], rows)
+    rows = {"no change": 0.0, "no change, few gain much": None, **{f"drop {pp} pp": pp / 100 for pp in (5, 10, 20)}}
+    counts = {str(count): count for count in (5, 6, 9, 12, 20)}
+    title = f"Proven harm by the signs of few clusters of {each} queries (%), limit 3 pp"
+    grid(title, "clusters", counts, rows, cell)
 
 
 def recorded_three_times(simulation: Simulation) -> None:
     """Whole runs that shift by chance: 3 points allowed, or twice the largest change between three recordings."""
     [source] = simulation.source.spawn(1)  # whatever was drawn before
-    rounds, size, still, rows = max(simulation.runs // 10, 20), 400, moved(share=0.04), []
-    for shift in (0.0, 0.01, 0.02):
-        for drop in (0.0, 0.05, 0.1):
-            people, blocked, allowed = moved(drop), [0, 0, 0, 0], list[float]()
-            for _ in range(rounds):
-                means = [
-                    source.normal(0, shift)
-                    + float(source.choice(still.values, size=size, p=still.chances).mean()) / math.sqrt(2)
-                    for _ in range(3)
-                ]
-                allowed.append(max(LIMIT, 2 * (max(means) - min(means))))
-                changes = source.choice(people.values, size=size, p=people.chances)
-                changes = changes + source.normal(0, shift * math.sqrt(2))
-                pairs = Pairs(metric=RECALL, new=changes.tolist(), old=[0.0] * size)
-                _, high = pairs.interval(1 - 2 * LEVEL) or (None, None)
-                proven = high is not None and high < 0
-                for place, most in enumerate((LIMIT, allowed[-1])):
-                    fell = float(changes.mean()) < -most
-                    blocked[place] += fell
-                    blocked[2 + place] += fell and proven
-            cells = [f"{100 * float(np.median(allowed)):.1f}", *(percent(each / rounds) for each in blocked)]
-            rows.append([f"SD {100 * shift:.0f} pp, drop {100 * drop:.0f} pp", *cells])
-    print(
-        f"**Blocked where whole runs shift (%), {size} queries: 3 pp allowed, or twice the largest of three changes**\n"
-    )
+    rounds, size, still, rows = simulation.fewer, 400, moved(share=0.04), []
+    for shift, drop in product((0.0, 0.01, 0.02), (0.0, 0.05, 0.1)):
+        people, blocked, allowed = moved(drop), Counter[tuple[int, bool]](), list[float]()
+        for _ in range(rounds):
+            means = [
+                source.normal(0, shift)
+                + float(source.choice(still.values, size=size, p=still.chances).mean()) / math.sqrt(2)
+                for _ in range(3)
+            ]
+            allowed.append(max(LIMIT, 2 * (max(means) - min(means))))
+            changes = source.choice(people.values, size=size, p=people.chances)
+            changes = changes + source.normal(0, shift * math.sqrt(2))
+            pairs = Pairs(metric=RECALL, new=changes.tolist(), old=[0.0] * size)
+            _, high = pairs.interval(1 - 2 * LEVEL) or (None, None)
+            for place, most in enumerate((LIMIT, allowed[-1])):
+                fell = float(changes.mean()) < -most
+                blocked[place, False] += fell
+                blocked[place, True] += fell and high is not None and high < 0
+        shares = [percent(blocked[place, proven] / rounds) for proven in (False, True) for place in (0, 1)]
+        name = f"SD {100 * shift:.0f} pp, drop {100 * drop:.0f} pp"
+        rows.append([name, f"{100 * float(np.median(allowed)):.1f}", *shares])
+    title = f"Blocked where whole runs shift (%), {size} queries: 3 pp allowed, or twice the largest of three changes"
     allows = [f"{evidence}, {most}" for evidence in ("estimate", "proven_harm") for most in ("3 pp", "recorded")]
-    table(["", "median allowed, pp", *allows], rows)
+    table(title, ["", "median allowed, pp", *allows], rows)
 
 
 def main() -> None:
     """Print every table."""
-    parser = argparse.ArgumentParser(description="Coverage, false alarms and power by simulation.")
-    parser.add_argument("--quick", action="store_true", help="seconds instead of minutes, and rough")
-    parser.add_argument("--seed", type=int, default=20_251_121)
-    options = parser.parse_args()
-    simulation = Simulation(np.random.default_rng(options.seed), 200 if options.quick else 10_000)
-    print(f"{simulation.runs} samples a cell, seed {options.seed}\n")
-    for part in (choose, misses, blocks, segments, clusters, few_clusters, slowest, ends, recorded_three_times):
+    seed, runs = quick_or_not(20_251_121, 200, 10_000)
+    simulation = Simulation(np.random.default_rng(seed), runs)
+    print(f"{runs} samples a cell, seed {seed}\n")
+    for part in (choose, misses, blocks, segments, clusters, few_clusters, recorded_three_times):
         part(simulation)
 
 
