@@ -12,15 +12,18 @@ from typing import Any
 
 import pytest
 from tests.cli.test_judge import printed, write_lines
+from tests.judge.calibrated import metric_found
 from tests.judge.hash_judge import KEY, REFUSAL, HashJudge, judging, share
 
 from rankgate.cli import judge_calibrate, main
+from rankgate.cli.judge_calibrate import _row
 from rankgate.criteria import load_criteria
 from rankgate.gates.judged import advisory
 from rankgate.judge import client
 from rankgate.judge.calibration import read_calibration
 from rankgate.judge.label_files import add_labels, label_of, read_labels, read_sample
 from rankgate.judge.sample import Item
+from rankgate.statistics.calibration import Powered
 
 pytestmark = pytest.mark.full
 
@@ -156,6 +159,12 @@ def test_a_calibrated_gate_blocks_a_true_drop(capsys: Capture) -> None:
     ):
         assert words in out
     assert "left to label" not in out
+    assert "next: rankgate check\n" in out
+    shutil.move("run.verdicts.jsonl", "elsewhere.jsonl")
+    out, _ = printed(capsys, "calibrate", "sample.jsonl", "--verdicts", "elsewhere.jsonl")
+    assert "next: rankgate check --verdicts elsewhere.jsonl\n" in out
+    shutil.move("elsewhere.jsonl", "run.verdicts.jsonl")
+    printed(capsys, "calibrate", "sample.jsonl", "sample.labels.jsonl", "ben.jsonl")
     found = read_calibration("calibration.json")
     assert found is not None
     of = found.metrics["faithfulness"]
@@ -179,6 +188,11 @@ def test_a_calibrated_gate_blocks_a_true_drop(capsys: Capture) -> None:
     capsys.readouterr()
     assert main(["check"]) == 1
     assert "faithfulness" in capsys.readouterr().out
+
+
+def test_what_labels_give_beyond_all_answers_is_all_of_them() -> None:
+    found = metric_found({"q": 1.0}, value=Powered(value=1.05, error=0.03, tuning=0.2, cumulant=0, unseen=0, n=40))
+    assert _row("faithfulness", found)[-2:] == ("100.0% (95%: 98.9 to 100.0%)", "100.0%")
 
 
 def truth_of(written: dict[str, Any]) -> list[bool]:

@@ -124,6 +124,25 @@ def test_nothing_loosens(
     assert by_people(made, *sides, people(None)).verdict in (Verdict.PASS, Verdict.WARN)
 
 
+@each_row("own", [0.0, 0.5, 1.0])  # of the labelled run
+@each_row("before", [0.0, 0.75, 1.0])
+@each_row("now", [0.0, 0.25, 1.0])
+def test_what_people_would_find_of_either_run_is_a_share(now: float, before: float, own: float) -> None:
+    units = people(metric_found(dict.fromkeys(LABELLED, own), j=0.45, reach=0.02))
+    sides = [scores([each] * 199 + [0.5], METRIC) for each in (now, before)]
+    made = gate(METRIC, floor=0.5, drop=0.03).model_copy(update={"evidence": Evidence.PROVEN_HARM})
+    change = by_people(made, sides[0], sides[1], units).change
+    assert change.paired_value is not None
+    assert change.baseline is not None
+    assert change.delta is not None
+    low, high = (end or 0.0 for end in change.delta_ci or ())
+    assert 0 <= change.paired_value <= 1
+    assert 0 <= change.baseline <= 1
+    assert -1 <= low <= change.delta <= high <= 1
+    assert change.delta == pytest.approx(min(max((now - before) * 199 / 200 / 0.45, -1), 1))
+    assert change.paired_value - change.baseline == pytest.approx(change.delta)
+
+
 # The labelled run itself
 
 

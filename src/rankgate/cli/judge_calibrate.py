@@ -118,7 +118,8 @@ def calibrate(arguments: argparse.Namespace) -> int:
         gates = [gate for gate in run.criteria.gates if gate.blocks]
         counting = [gate.name for gate in gates if (by := judges.get(gate.metric.name)) and by.counts]
         lines.append(f"gates that may block now: {', '.join(counting) or 'none'}")
-        lines.append(next_line("check", *named_files(arguments)))
+        elsewhere = ["--verdicts", arguments.verdicts] if arguments.verdicts else []
+        lines.append(next_line("check", *named_files(arguments), *elsewhere))
     say([*lines, *_disagreement_lines(differing)])
     return 0
 
@@ -305,9 +306,8 @@ def _row(name: str, of_metric: MetricCalibration) -> tuple[str, ...]:
     by_labels = NOTHING
     by_judge = NOTHING
     if value := of_metric.value:
-        low, high = value.bounds()
-        interval = interval_text((min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0)), Unit.SHARE)
-        by_labels = f"{value_text(value.value, Unit.SHARE)} (95%: {interval})"
+        low, by_people, high = (min(max(each, 0.0), 1.0) for each in sorted([value.value, *value.bounds()]))
+        by_labels = f"{value_text(by_people, Unit.SHARE)} (95%: {interval_text((low, high), Unit.SHARE)})"
         by_judge = value_text(math.fsum(of_metric.values.values()) / len(of_metric.values), Unit.SHARE)
     kappa = NOTHING if of_metric.kappa is None else f"{of_metric.kappa:.2f}"
     return (name, f"{of_metric.labels:,} ({of_metric.rarer:,})", *rates, kappa, by_labels, by_judge)

@@ -220,7 +220,8 @@ class PeopleUnits(Units):
         """The comparison in people's units: the change divided by J, where the gate's drop is judged by that.
 
         `moved` is by how much the run's value differs in people's units from that of the judge. Both runs are moved by
-        it, so that the change stays; numbers of questions (`counts`) have no meaning in these units.
+        it, and further into the metric's range, so that the change stays, of which no more than that range is left;
+        numbers of questions (`counts`) have no meaning in these units.
         """
         value = pairs.value + moved
         baseline = pairs.baseline + moved
@@ -230,9 +231,13 @@ class PeopleUnits(Units):
             change = people_change(pairs.delta, pairs.ci or (None, None), self._j)
         if change is not None and change.value is not None:
             baseline = value - change.value
-            ci = pairs.ci and change.ci
+            low, high = (None if end is None else min(max(end, -1.0), 1.0) for end in change.ci)
+            ci = pairs.ci and (low, high)
         elif not moved:
             return pairs
+        inwards = sum(_cut(end, gate.metric) - end for end in (min(value, baseline), max(value, baseline)))
+        value = _cut(value + inwards, gate.metric)
+        baseline = _cut(baseline + inwards, gate.metric)
         return replace(pairs, value=value, baseline=baseline, ci=ci, counts=None)
 
     def assumes(self, gate: Gate, *, value: bool) -> Literal["alike"] | None:
