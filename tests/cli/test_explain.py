@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import shutil
 import sys
 from collections.abc import Callable
@@ -130,6 +131,31 @@ def test_every_golden_text_has_its_call() -> None:
     assert {path.stem for path in EXPLAINED.glob("*.txt")} == set(CALLS)
 
 
+@pytest.mark.parametrize(
+    "name", ["a b", "a  b", "a\nb", "quoi\u202f?", "a\u202eb", "q\x1b[1m", "##[q", "--help", "it's", "x" * 300]
+)
+@pytest.mark.parametrize("folder", [".", "-x", "services/support/assistant/retrieval/evaluation/" + "sets" * 20])
+def test_the_command_that_a_check_prints_finds_its_question(
+    name: str, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    there = Path(folder)
+    there.mkdir(parents=True, exist_ok=True)
+    (there / "my.yaml").write_text("gates: [{name: mrr, threshold: 0.9}]\n")
+    (there / "gold.jsonl").write_text(json.dumps({"id": name, "input": "How?", "expected_output": ["a"]}))
+    (there / "run.jsonl").write_text(json.dumps({"query_id": name, "retrieved": ["b"]}))
+    files = [f"--{key}={there / file}" for key, file in FILES.items()]
+    assert main(["check", *files, "-o", "comment.md"]) == 1
+    printed = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("Next: "))
+    commented = next(line for line in Path("comment.md").read_text().splitlines() if line.startswith("**Next:** "))
+    for command in (printed.removeprefix("Next: "), commented.removeprefix("**Next:** ").strip("` ")):
+        program, *words = shlex.split(command)
+        assert (program, words[0]) == ("rankgate", "explain")
+        assert main(words) == 0
+        assert capsys.readouterr().err == ""
+
+
+FILES = {"criteria": "my.yaml", "gold": "gold.jsonl", "run": "run.jsonl"}
 RANKED = "name one metric of ranked documents, such as recall@10"
 OF_MISSES = "goes with the list of misses; leave out 'q1'"
 

@@ -442,6 +442,11 @@ OVER_TRAFFIC = gate(
             id="an empty run of a retriever that the criteria name",
         ),
         pytest.param(
+            report(LOST, empties=Empties(empty=9, total=9, first="-q"), call=Call(retriever=True)),
+            ["record", "--only=-q"],
+            id="one whose first question looks like an option",
+        ),
+        pytest.param(
             report(LOST, empties=Empties(empty=9, total=9, first="q1"), call=Call()),
             EXPLAINED,
             id="an empty run of another",

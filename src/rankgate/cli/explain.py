@@ -12,7 +12,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from rankgate.check import check
-from rankgate.cli.inputs import metrics_of
+from rankgate.cli.inputs import metrics_of, question_named
 from rankgate.cli.options import add_option, add_shared, inputs_of, make_parser
 from rankgate.cli.output import as_json, complain, reading_bar, say
 from rankgate.criteria.inputs import DetailInputs
@@ -93,9 +93,10 @@ def _leading(arguments: argparse.Namespace) -> Metric | None:
 
 
 def _query(arguments: argparse.Namespace, report: Report, details: ReportDetails, lexical: _Lookup | None) -> str:
-    question = next((each for each in details.questions if each.query_id == arguments.query), None)
+    questions = {each.query_id: each for each in details.questions}
+    question = questions.get(question_named(arguments.query, questions))
     if question is None:
-        near = did_you_mean(arguments.query, [each.query_id for each in details.questions])
+        near = did_you_mean(arguments.query, questions)
         raise bad_input(f"no question {shown(arguments.query)} in the gold set{near}")
     question = read(question)
     explained = explain_query(report, details, question, lexical(question, details.k) if lexical else None)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rankgate.cli.options import ReadFile, WriteFile, add_option, named_paths
 from rankgate.criteria import InputFile, find_criteria, inputs_named
-from rankgate.errors import RankgateError, bad_input
+from rankgate.errors import RankgateError, bad_input, shown
 from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import BY_CHUNK, DEFAULT_K, By, Matching
 from rankgate.metrics.names import UnknownMetricError, parse_metrics
@@ -17,6 +18,7 @@ from rankgate.model.conclusion import NO_CONCLUSION
 from rankgate.model.report import Report
 from rankgate.model.values import RunField
 from rankgate.readers.source import STDIN, open_source
+from rankgate.renderers.escape import log_line, one_line
 
 if TYPE_CHECKING:
     from rankgate.baselines.memory import Memory
@@ -26,13 +28,15 @@ if TYPE_CHECKING:
 
 
 RETRIEVERS = {"retriever": "function", "url": "url", "command": "command"}  # what each option names of the block
+_ASKED = {f"--{option}" for option in RETRIEVERS}  # of programs and addresses, which no suggested command has
 MAX_REPORT_BYTES = 256 * 1024 * 1024  # a report of ten thousand gates has a few megabytes
 
 
 def read_report(path: str) -> Report:
     """A report.json that `rankgate check` wrote, or anybody; one that states no conclusion gets that of its gates.
 
-    An error, too, where its parts contradict each other, so that it cannot be put into words.
+    An error, too, where its parts contradict each other, so that it cannot be put into words, and where a command that
+    people may copy is no such one as a check suggests.
     """
     from rankgate.gates.conclude import with_conclusion
     from rankgate.model.report_text import decode_report
@@ -49,7 +53,17 @@ def read_report(path: str) -> Report:
     except (LookupError, ArithmeticError, TypeError, ValueError) as error:
         message = f"not a rankgate report: its parts contradict each other ({type(error).__name__})"
         raise bad_input(message, file=source.name) from error
+    for command in (report.conclusion.next, report.conclusion.accept, report.provenance.command):
+        if command and (command[0] != "rankgate" or any(word.partition("=")[0] in _ASKED for word in command)):
+            raise bad_input(f"not a rankgate report: no check suggests {shown(command)}", file=source.name)
     return report
+
+
+def question_named(written: str, ids: Collection[str]) -> str:
+    """The question's id: as it is written, or else the one that our outputs show so, in which nothing is hidden."""
+    if written in ids:
+        return written
+    return next((each for each in ids if written in (one_line(each), log_line(each))), written)
 
 
 def refuse_overwriting(command: str, arguments: argparse.Namespace) -> None:

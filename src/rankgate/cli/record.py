@@ -19,6 +19,7 @@ from rankgate.cli.inputs import (
     RETRIEVERS,
     add_retriever,
     criteria_if_any,
+    question_named,
     refuse_overwriting,
     retriever_in,
     retriever_of,
@@ -113,8 +114,9 @@ def run(arguments: argparse.Namespace) -> int:
     refuse_limits(calls, arguments.allow_errors)
     gold = gold_of(arguments.gold, criteria)
     if arguments.only is not None:
+        only = question_named(arguments.only, gold.samples)
         with _naming(criteria, retriever):
-            line = ask_one(gold, arguments.only, _opened(retriever, calls), calls, retriever.map)
+            line = ask_one(gold, only, _opened(retriever, calls), calls, retriever.map)
         say(_listing(gold, line))
         return 0
     return _record(arguments, gold, criteria, retriever, calls)

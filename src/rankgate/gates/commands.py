@@ -66,22 +66,21 @@ def command_of(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baselin
     """The call that repeats this check, as one would type it; none where something is in Python's memory alone."""
     if inputs.parsed_criteria or inputs.in_memory:
         return []
-    command = ["rankgate", "check", "--criteria", criteria.name]
+    command = ["rankgate", "check", "--criteria", as_typed(None, criteria.name)]
     files = (("gold", inputs.gold, criteria.inputs.gold, gold.name), ("run", inputs.run, criteria.inputs.run, run.name))
     for flag, named, written, name in files:
         if named is None and written and (written.format or written.map):
             continue  # the criteria say how it is read, too
         command += [f"--{flag}", as_typed(named, name)]
     command += ["--untrusted-run"] if inputs.untrusted_run else []
-    command += ["--verdicts", inputs.verdicts] if inputs.verdicts else []
+    command += ["--verdicts", as_typed(None, inputs.verdicts)] if inputs.verdicts else []
     corpus = inputs.details.corpus if inputs.details else None
-    command += ["--corpus", corpus, "-o", "report.html"] if corpus else []
+    command += ["--corpus", as_typed(None, corpus), "-o", "report.html"] if corpus else []
     store = None if inputs.baseline else criteria.inputs.baseline
     described = store and (store.format or store.map)
     if baseline is None or described:
         return command
-    form = inputs.baseline and inputs.baseline.format
-    return [*command, "--baseline", f"{form}:{baseline.name}" if form else baseline.name]
+    return [*command, "--baseline", as_typed(inputs.baseline, baseline.name)]
 
 
 def next_command(report: Report, conclusion: Conclusion) -> list[str]:
@@ -103,7 +102,8 @@ def next_command(report: Report, conclusion: Conclusion) -> list[str]:
     if any(problem.kind is ProblemKind.NOT_RECORDED for problem in report.problems):
         words = ["check", "--record", *_options(report, "gold", "baseline")]
     elif conclusion.kind in (ConclusionKind.EMPTY, ConclusionKind.EMPTY_SEGMENT) and first:
-        again = ["record", "--only", first, *_options(report, "gold")]
+        only = [f"--only={first}"] if first.startswith("-") else ["--only", first]
+        again = ["record", *only, *_options(report, "gold")]
         words = again if call.retriever else _explained(report, call, first)
     elif conclusion.kind is ConclusionKind.OTHER_CODE:
         words = ["check", "--record", *_options(report, "gold", "run", "baseline")]
@@ -161,7 +161,7 @@ def _since_anchor(report: Report) -> list[str]:
     if provenance.run:
         runs.append(provenance.run.path)
     store = _option("--baseline", provenance.baseline.path if provenance.baseline else None)
-    return ["compare", *runs, *_option("--criteria", provenance.criteria), *store]
+    return ["compare", *runs, *_option("--criteria", as_typed(None, provenance.criteria or "")), *store]
 
 
 def _judged(report: Report, call: Call) -> list[str]:
@@ -182,7 +182,7 @@ def _options(report: Report, *names: str) -> list[str]:
     """The criteria, where no command would find them by itself, and the files of these names that they do not name."""
     criteria = report.provenance.criteria
     given = report.call.options if report.call else {}
-    options = [] if criteria in DEFAULT_PATHS else _option("--criteria", criteria)
+    options = [] if criteria in DEFAULT_PATHS else _option("--criteria", as_typed(None, criteria or ""))
     for name in names:
         options += _option(f"--{name}", given.get(name))
     return options

@@ -44,6 +44,7 @@ _UNBROKEN_BLANKS = re.compile(
 _WORD = r"[.\w/@+×-]+(:+[.\w/@+×-]+)*(?<!\.)"
 _PLAIN = re.compile(rf"{_WORD}( {_WORD}){{0,2}}…?")
 _LONGEST_QUOTED = 120  # characters; a longer text is no name, and stands without quotation marks
+LONGEST_COMMAND = 2_000  # characters
 _LONGEST_SENTENCE = 600  # characters of ours; none is nearly as long, unless somebody wrote the report by hand
 
 
@@ -223,8 +224,3 @@ def block(lines: Iterable[str], language: str = "") -> str:
     longest = max((len(run) for line in shown for run in _BACKTICKS.findall(line)), default=0)
     fence = "`" * max(3, longest + 1)
     return "\n".join([f"{fence}{language}", *shown, fence])
-
-
-def quoted(text: str) -> str:
-    """Text of the inputs outside of Markdown: on one line, nothing hidden, in quotation marks."""
-    return repr(one_line(text, 60))

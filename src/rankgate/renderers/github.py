@@ -19,7 +19,7 @@ from rankgate.model.report import Report
 from rankgate.model.values import ReasonKind, Verdict
 from rankgate.model.wording import VERDICT_WORDS
 from rankgate.renderers.base_changes import changes
-from rankgate.renderers.escape import listed, one_line, quoted
+from rankgate.renderers.escape import listed, one_line
 from rankgate.renderers.phrases import gate_change
 from rankgate.renderers.view.numbers import rank
 
@@ -200,3 +200,8 @@ def _clipped(message: str) -> str:
     if len(data) <= LONGEST_MESSAGE:
         return message
     return data[: LONGEST_MESSAGE - len(mark.encode())].decode(errors="ignore") + mark
+
+
+def quoted(text: str) -> str:
+    """Text of the inputs outside of Markdown: on one line, nothing hidden, in quotation marks."""
+    return repr(one_line(text, 60))

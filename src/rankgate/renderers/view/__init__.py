@@ -18,7 +18,7 @@ from rankgate.model.report import Report
 from rankgate.model.values import Verdict
 from rankgate.model.wording import VERDICT_WORDS, count_text, is_plain_name
 from rankgate.renderers import phrases
-from rankgate.renderers.escape import Pieces, Sentence, Text, command_line
+from rankgate.renderers.escape import LONGEST_COMMAND, Pieces, Sentence, Text, command_line
 from rankgate.renderers.phrases import Note
 from rankgate.renderers.view.numbers import History, Parts, Rows, all_rows, unproven_rows
 from rankgate.renderers.view.origins import Origins, accepted_anyway, origins_of
@@ -296,12 +296,12 @@ def _next(report: Report) -> Next:
         before = "Accept it as the first baseline, and commit what that writes:"
         if report.base is not None:
             before = "After the merge, on the main branch, accept a first baseline and commit what that writes:"
-    if "--only" in command and empties:
+    if command[1:2] == ["record"] and empties:
         had = f"; the baseline had {count_text(empties.before, 'result')}" if empties.before else ""
         after = f" asks it one question and prints the list{had}."
     return Next(
         before=before,
-        command=Text(command_line(command)) if command else None,
+        command=Text(command_line(command), LONGEST_COMMAND) if command else None,
         after=after,
         if_meant=_if_meant(report),
         links=_links(report),

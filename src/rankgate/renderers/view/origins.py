@@ -9,7 +9,7 @@ import msgspec
 from rankgate.model.lineage import KNOWN_KEYS, RECORDING
 from rankgate.model.report import Report, Source
 from rankgate.model.wording import count_text
-from rankgate.renderers.escape import Pieces, Sentence, Text, command_line
+from rankgate.renderers.escape import LONGEST_COMMAND, Pieces, Sentence, Text, command_line
 from rankgate.renderers.phrases import inputs_of
 
 MAX_FACTS = 8
@@ -39,7 +39,7 @@ def origins_of(report: Report) -> Origins:
         facts=_in_one_line(report),
         differs=_differs(report),
         listed=_listed(report),
-        command=Text(command_line(command), 2_000) if command else None,
+        command=Text(command_line(command), LONGEST_COMMAND) if command else None,
     )
 
 

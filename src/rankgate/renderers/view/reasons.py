@@ -12,7 +12,7 @@ from rankgate.model.topic import headline_gate
 from rankgate.model.values import ReasonKind, Verdict
 from rankgate.model.wording import beyond_text, count_text
 from rankgate.renderers import phrases
-from rankgate.renderers.escape import Sentence, Text, command_line
+from rankgate.renderers.escape import LONGEST_COMMAND, Sentence, Text, command_line
 from rankgate.renderers.phrases import LONGEST, Note
 
 MAX_QUERIES = 10
@@ -129,12 +129,13 @@ def if_meant(report: Report) -> Sentence:
             return ("If it is meant: no waiver covers single questions; change", *of_gate)
     if report.conclusion.accept and (report.base is None or ReasonKind.LOST in kinds):
         why = " (no waiver covers lost questions)" if ReasonKind.LOST in kinds else ""
-        return (f"If it is meant{why}: ", Text(command_line(report.conclusion.accept)))
+        return (f"If it is meant{why}: ", Text(command_line(report.conclusion.accept), LONGEST_COMMAND))
     # The files that the criteria may not name stand in the next command, too.
     files: list[str] = []
     for option, value in pairwise(report.conclusion.next):
         if option in _FILES:
             files += [option, value]
     if files not in ([], _DEFAULT_FILES):
-        return ("If it is meant: a waiver; for its lines: ", Text(command_line(["rankgate", "validate", *files])))
+        command = command_line(["rankgate", "validate", *files])
+        return ("If it is meant: a waiver; for its lines: ", Text(command, LONGEST_COMMAND))
     return ("If it is meant: a waiver; `rankgate validate` prints its lines.",)

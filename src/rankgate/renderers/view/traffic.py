@@ -9,7 +9,7 @@ import msgspec
 from rankgate.model.conclusion import Traffic, TrafficExample
 from rankgate.model.values import TOLERANCE, Unit
 from rankgate.model.wording import count_text, first_text, value_text
-from rankgate.renderers.escape import Pieces, Sentence, Text, command_line
+from rankgate.renderers.escape import LONGEST_COMMAND, Pieces, Sentence, Text, command_line
 
 MAX_SEGMENTS = 20
 
@@ -46,7 +46,7 @@ def traffic_sentence(traffic: Traffic) -> Sentence:
     pieces = Pieces(40)
     line = pieces.sentence(traffic_line(traffic, pieces.spell))
     command = traffic_command(traffic)
-    return (*line, " To label: ", Text(command_line(command))) if command else line
+    return (*line, " To label: ", Text(command_line(command), LONGEST_COMMAND)) if command else line
 
 
 def traffic_line(traffic: Traffic, name: Callable[[str], str]) -> str:
