@@ -149,15 +149,14 @@ def scored(gold: Gold, run: Run, plan: Plan, source: RunSource, progress: ReadPr
         from rankgate.metrics.value_table import score_table  # noqa: PLC0415 -- paid only by a table
 
         return ScoredRun(run, score_table(gold, run.values, run.name, plan))
-    by_file = run.format != "python"  # what Python holds is there for as long as it is asked for
-    piped = by_file and run.share_read is None and run.depth is None  # neither a regular file nor stored as a baseline
+    piped = run.share_read is None and run.depth is None  # neither a regular file nor stored as a baseline
     few = MAX_KEPT * (not plan.needs & {RunField.TEXTS, RunField.OFFSETS, RunField.ANSWER})
     kept = _Kept(MAX_PIPED if piped else few)
     other_texts = set[str]()
     lines = of_gold(run, gold, plan.how, other_texts)
     scores = _score_and_keep(gold, lines, plan, kept, progress or ReadProgress())
     scores = replace(scores, unasked=scores.missing & other_texts)
-    if piped:
+    if piped and run.format != "python":  # what Python holds is opened again, for what its lines state besides
         return ScoredRun(run, scores, kept.rankings)
     run = replace(run, rankings=iter(()), quick=None, share_read=None)  # which hold a stored run
     needs = plan.needs - {RunField.VERDICTS}  # which take most of the time, and no list needs
