@@ -103,12 +103,8 @@ class Tree:
     def entry(self, path: str) -> Entry | None:
         """What the commit has at a path, whatever that is called there; None also where it lies out of reach."""
         inside = inside_of(self._repository, path)
-        return None if inside is None else self.entry_inside(inside)
-
-    def entry_inside(self, inside: str) -> Entry | None:
-        """The same of a path from the root."""
         try:
-            entry = self._followed(inside)
+            entry = None if inside is None else self._followed(inside)
         except RankgateError:
             return None
         return entry and replace(entry, path="")
@@ -223,8 +219,8 @@ class Trees(msgspec.Struct, frozen=True):
         for link in self.repository.new_links(self.base.commit.sha, self.head.commit.sha):
             aim = os.path.realpath(f"{root}/{link}")
             within = os.path.relpath(here, aim)
-            paths = (posixpath.normpath(posixpath.join(link, within, name)) for name in names)
-            if here.is_relative_to(aim) and any(map(self.base.entry_inside, paths)):
+            paths = (f"{root}/{posixpath.join(link, within, name)}" for name in names)
+            if here.is_relative_to(aim) and any(map(self.base.entry, paths)):
                 raise bad_input("leads here and did not at the base; remove the link first, add it later", file=link)
 
     def refuse_link(self, path: str) -> None:

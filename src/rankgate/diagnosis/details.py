@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import overload
@@ -84,15 +84,13 @@ def with_details(
         wanted |= {document.id for each in worst for document in each.expected}
         new = texts_of(run, wanted)
         old = texts_of(baseline, wanted) if baseline else {}
-        corpus = _corpus_texts(inputs.corpus, wanted) if inputs.corpus else {}
+        corpus: dict[str, str] = {}
+        if inputs.corpus:
+            from rankgate.readers.corpus import read_corpus  # noqa: PLC0415 -- paid only where a corpus is named
+
+            corpus = {each.id: each.text for each in read_corpus(inputs.corpus, wanted)}
         details = replace(details, texts=({**new, **corpus, **old}, {**old, **corpus, **new}))
     return replace(report, explanation=replace(report.explanation, details=details))
-
-
-def _corpus_texts(corpus: str, wanted: Collection[str]) -> dict[str, str]:
-    from rankgate.readers.corpus import read_corpus  # noqa: PLC0415 -- paid only where a corpus is named
-
-    return {each.id: each.text for each in read_corpus(corpus, wanted)}
 
 
 def details_of(

@@ -46,7 +46,10 @@ class ContextPrecision(JudgedMetric, frozen=True, kw_only=True):
     def value(self, verdicts: AnswerVerdicts) -> float | None:
         """Average precision; None without passages."""
         grades = verdicts.of("relevance")
-        return _average_precision([grade >= RELEVANT for grade in grades] if isinstance(grades, tuple) else [])
+        if not isinstance(grades, tuple) or not grades:
+            return None
+        ranks = [rank for rank, grade in enumerate(grades, start=1) if grade >= RELEVANT]
+        return sum(count / rank for count, rank in enumerate(ranks, start=1)) / max(1, len(ranks))
 
     def counts(self, sample: object) -> bool:
         """Every query that the run lacks, as for lists."""
@@ -111,10 +114,3 @@ class CitationRecall(JudgedMetric, frozen=True, kw_only=True):
         support = supports(verdicts.support)
         cited = {number for number, each in enumerate(verdicts.context, start=1) if each in verdicts.citations}
         return sum(bool(cited.intersection(rests_on(each))) for each in support) / len(support) if support else None
-
-
-def _average_precision(relevant: list[bool]) -> float | None:
-    """Of a list in its order; 0 where nothing is relevant, None where it is empty."""
-    ranks = [rank for rank, each in enumerate(relevant, start=1) if each]
-    total = sum(count / rank for count, rank in enumerate(ranks, start=1))
-    return total / max(1, len(ranks)) if relevant else None

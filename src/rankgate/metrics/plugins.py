@@ -62,11 +62,6 @@ def known_alone(metrics: Iterable[BaseMetric]) -> Iterator[None]:
         _KNOWN.reset(token)
 
 
-def knows_alone() -> bool:
-    """Whether names mean nothing of packages but what was given."""
-    return _KNOWN.get() is not None
-
-
 def packages_of(metrics: Iterable[BaseMetric]) -> dict[str, str]:
     """The packages that gave these metrics, with their versions; we are none of them."""
     families = _of_packages(metrics)
@@ -130,7 +125,7 @@ def why_unknown(stem: str, cutoff: str | None) -> str:
     else:
         meant = _meant(stem)
         what = f"did you mean {meant + at!r}?" if meant else "`rankgate metrics` lists them"
-    if knows_alone():
+    if _KNOWN.get() is not None:
         what += "; a metric of a package that no gate of the base uses counts once it is merged"
     return what
 

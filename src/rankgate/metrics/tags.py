@@ -24,7 +24,7 @@ LIFT = 2.0  # times the rate of the questions without a tag
 def segments_of(gold: Gold, keys: Sequence[str]) -> dict[str, list[int]]:
     """Rows of the gold by segment, sorted by name: `lang:en`, or `lang:en × topic:billing` for several keys.
 
-    A query belongs to every segment of which it has all tags; one that lacks a key belongs to none.
+    A query belongs to every segment of which it has all tags; one that lacks a key, of at least one, belongs to none.
     """
     rows: dict[str, list[int]] = {}
     for row, sample in enumerate(gold.samples.values()):
@@ -34,8 +34,7 @@ def segments_of(gold: Gold, keys: Sequence[str]) -> dict[str, list[int]]:
             values = dict.fromkeys(value for name, colon, value in pairs if colon and name == key)
             names = [f"{name}{CROSSED if name else ''}{key}:{value}" for name in names for value in values]
         for name in names:
-            if name:
-                rows.setdefault(name, []).append(row)
+            rows.setdefault(name, []).append(row)
     return dict(sorted(rows.items()))
 
 

@@ -48,7 +48,9 @@ def _read_jsonl(source: Source, log: ProblemLog) -> dict[str, Sample]:
         plain = _plain_sample(line, number, hold)
         if plain is not None and samples.setdefault(plain.query_id, plain) is plain:
             continue
-        _read_line(line, number, samples, source, log)
+        from rankgate.readers.samples import read_line  # noqa: PLC0415 -- paid only where a sample states more
+
+        read_line(line, number, samples, source, log)
     return samples
 
 
@@ -76,12 +78,6 @@ def _plain_sample(line: bytes, number: int, hold: _Hold) -> Sample | None:
         question=question_of(written.input),
         line=number,
     )
-
-
-def _read_line(line: bytes, number: int, samples: dict[str, Sample], source: Source, log: ProblemLog) -> None:
-    from rankgate.readers.samples import read_line  # noqa: PLC0415 -- paid only where a sample states more
-
-    read_line(line, number, samples, source, log)
 
 
 def _read_json(source: Source, log: ProblemLog) -> dict[str, Sample]:

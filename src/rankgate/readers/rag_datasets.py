@@ -188,20 +188,16 @@ def _read_llama_index(source: Source, log: ProblemLog) -> dict[str, Sample]:
         try:
             if not isinstance(question, str):
                 raise ValueError(f"expected the question's text, found {shown(question)}")
-            samples[query_id] = Sample(
-                query_id=query_id, gains=_llama_index_gains(relevant.get(query_id, [])), question=question
-            )
+            ids = relevant.get(query_id, [])
+            if not isinstance(ids, list):
+                raise ValueError(f"{_RELEVANT_DOCS}: expected a list of ids, found {shown(ids)}")
+            gains = dict.fromkeys((id_of(each, _RELEVANT_DOCS) for each in ids), 1.0)
+            samples[query_id] = Sample(query_id=query_id, gains=gains, question=question)
         except ValueError as error:
             log.add(Problem(str(error), source.name, None, query_id))
     for query_id in relevant.keys() - queries.keys():
         log.add(Problem(f"stands in {_RELEVANT_DOCS} and not in {_QUERIES}", source.name, None, query_id))
     return samples
-
-
-def _llama_index_gains(ids: object) -> dict[str, float]:
-    if not isinstance(ids, list):
-        raise ValueError(f"{_RELEVANT_DOCS}: expected a list of ids, found {shown(ids)}")
-    return dict.fromkeys((id_of(each, _RELEVANT_DOCS) for each in ids), 1.0)
 
 
 def _recognise_llama_index(start: Beginning) -> Likeness:

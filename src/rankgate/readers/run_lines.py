@@ -48,16 +48,13 @@ def read_jsonl_quickly(
     for line in stream:
         ranking = lines.strict(line)
         if ranking is None and not line.isspace():
-            loose = loose or _loose(lines, stored=stored)
+            if loose is None:
+                from rankgate.readers.loose_lines import LooseLines  # noqa: PLC0415 -- paid only for lines of other shapes
+
+                loose = LooseLines(lines, stored=stored)
             ranking = loose.ranking(line)
         if ranking is not None and (lines.traffic or not ranking.traffic):
             yield ranking
-
-
-def _loose(lines: Lines, *, stored: bool) -> LooseLines:
-    from rankgate.readers.loose_lines import LooseLines  # noqa: PLC0415 -- paid only where a line has another shape
-
-    return LooseLines(lines, stored=stored)
 
 
 def provenance(source: Source) -> Mapping[str, Any]:

@@ -134,6 +134,7 @@ def to_sample(value: object, location: Problem, log: ProblemLog) -> Sample | Non
 
 def _checked(value: object, line: int | None) -> Sample:
     value, written = _written(value)
+    stated = value.get("question")
     query_id = str(written.id)
     metadata = written.metadata or Metadata()
     name = f"sample {shown(query_id)}"
@@ -164,7 +165,7 @@ def _checked(value: object, line: int | None) -> Sample:
         judge_gains=_judge_labels(written.judge_labels, gains, name),
         negatives=negatives,
         spans=spans_of(written.expected_output),
-        question=question_of(written.input) or _stated_question(value),
+        question=question_of(written.input) or (stated if isinstance(stated, str) else None),
         tags=tuple(dict.fromkeys(metadata.tags)),
         k=metadata.k,
         no_answer=metadata.no_answer,
@@ -188,11 +189,6 @@ def _written(value: object) -> tuple[dict[Any, Any], WrittenSample]:
     except msgspec.ValidationError as error:
         name = f"sample {shown(str(value['id']))}: " if isinstance(value["id"], str | int | float) else ""
         raise KeyedError(f"{name}{spoken(error)}") from error
-
-
-def _stated_question(value: dict[Any, Any]) -> str | None:
-    question = value.get("question")
-    return question if isinstance(question, str) else None
 
 
 def _gains(written: object, name: str, key: str) -> dict[str, float]:

@@ -40,12 +40,6 @@ class FileMark(msgspec.Struct, frozen=True):
     size: int
     start: int
 
-    def refuse_changed(self, size: int) -> None:
-        """A RankgateError where this is not its size: what was read meanwhile is neither the old run nor the new."""
-        if size != self.size:
-            what = f"the file changed from {self.size} to {size} bytes while it was read"
-            raise bad_input(f"{what}; try again once it is written", file=self.name)
-
 
 class Source(msgspec.Struct, frozen=True):
     """An open input: the name for messages, the uncompressed bytes, and their beginning.
@@ -234,8 +228,11 @@ def _mark(raw: io.FileIO, name: str, path: str, skipped: bytes) -> FileMark | No
 
 
 def _refuse_changed(raw: io.FileIO, mark: FileMark | None) -> None:
-    if mark is not None:
-        mark.refuse_changed(os.fstat(raw.fileno()).st_size)
+    """A RankgateError where the size is another: what was read meanwhile is neither the old run nor the new."""
+    size = os.fstat(raw.fileno()).st_size
+    if mark is not None and size != mark.size:
+        what = f"the file changed from {mark.size} to {size} bytes while it was read"
+        raise bad_input(f"{what}; try again once it is written", file=mark.name)
 
 
 def share_of(raw: io.FileIO | io.BytesIO, size: int) -> float:

@@ -73,13 +73,6 @@ class DocLine(StrictLine, gc=False, rename=CAMEL):
     topk: list[StrictDocItem] | None = None  # type: ignore[assignment]
 
 
-def strict_shape(needs: frozenset[RunField]) -> type[StrictLine] | None:
-    """The strict shape that holds all that is needed; None where more of items, or answers, are looked at."""
-    if needs - FROM_MATCH - {RunField.LATENCY, RunField.DOCS}:
-        return None
-    return DocLine if RunField.DOCS in needs else StrictLine
-
-
 def strict_ranking(line: StrictLine, *, timed: bool) -> Ranking | None:
     """The ranking of a strict line, with its times where they are needed; None where it needs a closer look."""
     if line.actual_output is not None or line.camel is not None or (line.topk is None) == (line.retrieved is None):
@@ -142,8 +135,9 @@ class Lines:
         self.needs = needs - {RunField.TRAFFIC}
         self._answers = RunField.ANSWER in self.needs
         self._timed = RunField.LATENCY in needs
-        strict = strict_shape(self.needs - {RunField.ANSWER})
-        self._decode = msgspec.json.Decoder(strict).decode if strict else None
+        strict = DocLine if RunField.DOCS in needs else StrictLine
+        more = self.needs - FROM_MATCH - {RunField.LATENCY, RunField.DOCS, RunField.ANSWER}  # than a strict line holds
+        self._decode = None if more else msgspec.json.Decoder(strict).decode
         self._sampled = sampled
 
     def strict(self, line: bytes) -> Ranking | None:
