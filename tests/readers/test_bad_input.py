@@ -415,6 +415,9 @@ BAD_GOLD: dict[str, dict[str | bytes, list[str]]] = {
             SAMPLE
             + f'{{"id": {"1" * 5000}, "expected_output": []}}\n{{"id": "q", "expected_output": [{"1" * 5000}]}}\n'
         ): ["2: an integer of 5000 digits", "3: an integer of 5000 digits"],
+        SAMPLE + f'{{"id": "q2", "expected_output": {{"a": 1{"0" * 400}}}}}\n': [
+            f"2: expected_output: sample 'q2': the gain of 'a' is 1{'0' * 58}…; gains lie between -1000 and 1000"
+        ],
         SAMPLE + f'{{"id": "q2", "expected_output": {"[" * 100_000}{"]" * 100_000}}}\n': ["2: nested too deeply"],
     },
     "qrels.txt": {
@@ -679,6 +682,9 @@ BAD_RUNS: dict[str, dict[str | bytes, list[str]]] = {
         LINE + '{"query_id": "q1", "topk": [{"chunk_id": "\\ud83d"}]}\n': [
             "2: text with half of a surrogate pair (\\ud800 and the like); write valid Unicode"
         ],
+        f'{{"query_id": "q1", "doc_id": "a", "score": 1{"0" * 400}}}\n': [
+            f"1: the score of 'a' is 1{'0' * 58}…; expected a finite number"
+        ],
         LINE + f'{{"query_id": {"1" * 5000}, "topk": []}}\n{{"query_id": "q", "topk": [{"1" * 5000}]}}\n': [
             "2: an integer of 5000 digits",
             "3: an integer of 5000 digits",
@@ -693,6 +699,9 @@ BAD_RUNS: dict[str, dict[str | bytes, list[str]]] = {
         '{"q1": ["a"],\n "q2": ["b"]\n "q3": ["c"]}': ["3: broken JSON: expecting ',' delimiter (column 2)"],
         '[{"query_id": "q1", "topk": []}, {"query_id": "q2", "topk": []}, {"id": "q1", "topk": []}]': [
             " [2]: query 'q1' stands twice (first at [0]); keep one ranking of it"
+        ],
+        f'{{"q1": {{"a": 0.5, "b": 1{"0" * 400}}}}}': [
+            f" query 'q1': the score of 'b' is 1{'0' * 58}…, not a number",
         ],
         '{"q1": {"a": 0.5, "": 0.4}, "": {"a": 0.5}}': [
             " query 'q1': the id of a result is empty",

@@ -317,6 +317,13 @@ def test_a_table_of_results_has_its_metrics_as_scores() -> None:
     assert (first.details.judges, second.details.judges) == (None, None)
 
 
+def test_a_number_that_is_a_text_is_a_score() -> None:
+    """As a column of texts is written; a text that is no number is none."""
+    [first] = run('{"user_input": "q", "retrieved_context_ids": ["d"], "a": "0.8", "b": "", "c": "good"}\n', SCORED)
+    assert first.details is not None
+    assert first.details.scores == {"a": 0.8, "b": None}
+
+
 def test_a_column_says_who_judged() -> None:
     lines = [json.loads(line) | {"judge": "gpt-4o-2024-08-06"} for line in WRITTEN.read_text("utf-8").splitlines()]
     first, _ = run("".join(json.dumps(line) + "\n" for line in lines), SCORED)

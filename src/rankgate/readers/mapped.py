@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
@@ -218,8 +219,10 @@ def _number(value: Any, what: str, doc: str | int) -> float | int:
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is a number of any kind, a Parquet file's decimals included."""
-    return hasattr(value, "as_integer_ratio") and not isinstance(value, bool)
+    """Whether it is a number of any kind, a Parquet file's decimals included, that is not beyond those of 64 bits."""
+    if isinstance(value, int):
+        return not isinstance(value, bool) and value.bit_length() < sys.float_info.max_exp
+    return hasattr(value, "as_integer_ratio")
 
 
 def _times(value: Any) -> Any:

@@ -166,7 +166,7 @@ def read_scores(path: str, wanted: Collection[str] = ()) -> dict[str, QueryScore
             except ValueError as error:
                 log.note(location, error)
                 continue
-            rows[query_id] = {name: _number(cell) for name, cell in record.items()} | {"judge": record.get("judge")}
+            rows[query_id] = {name: number_of(cell) for name, cell in record.items()} | {"judge": record.get("judge")}
             not_numbers = [name for name, number in rows[query_id].items() if number is ...]
             texts.update(not_numbers)
             for name in not_numbers:
@@ -184,8 +184,8 @@ def read_scores(path: str, wanted: Collection[str] = ()) -> dict[str, QueryScore
     return scores
 
 
-def _number(cell: Any) -> Any:
-    """A number, None where it is undefined, and `...` for anything else."""
+def number_of(cell: Any) -> Any:
+    """A number, maybe as text, None where it is undefined, and `...` for anything else."""
     text = "" if cell is None else str(cell).strip().casefold()
     if text in {"", "nan", "null", "none"}:
         return None

@@ -15,6 +15,7 @@ from rankgate.readers.base import ProblemLog, id_of
 from rankgate.readers.json_text import RAGAS_CSV, source_json
 from rankgate.readers.loose_lines import rankings_of
 from rankgate.readers.mapped import json_records, objects_in
+from rankgate.readers.per_query import number_of
 from rankgate.readers.recognition import (
     LISTS,
     RAGAS_QUESTION,
@@ -51,7 +52,7 @@ def _read_ragas_gold(source: Source, log: ProblemLog) -> dict[str, Sample]:
             log.note(location, error)
         else:
             add_sample(samples, sample, location, log)
-            others = {key: each for key, each in line.items() if not _is_score(each)}
+            others = {key: each for key, each in line.items() if isinstance(each, str) or number_of(each) is ...}
             log.beside.add_all(sample.query_id, others, frozenset(_OF_SAMPLES))
     return samples
 
@@ -97,14 +98,10 @@ def _lines(
         items: list[Any] = list(ids)
         if isinstance(texts, list) and len(texts) == len(ids):
             items = [{"chunk_id": each, "text": text} for each, text in zip(ids, texts, strict=True)]
-        scores = {key: each for key, each in line.items() if key not in _OF_SAMPLES and _is_score(each)}
+        numbers = {key: number_of(each) for key, each in line.items() if key not in _OF_SAMPLES}
+        scores = {key: each for key, each in numbers.items() if each is not ...}
         given = {"scores": scores, "judge": line.get("judge")} if scores and RunField.SCORES in needs else {}
         yield location.line or number, location, {"query_id": query_id, "topk": items, **answer, **given}
-
-
-def _is_score(value: Any) -> bool:
-    """A number, or the null that pandas writes for NaN."""
-    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
 def _answer(line: Line, ids: list[str], needs: frozenset[RunField]) -> dict[str, Any]:

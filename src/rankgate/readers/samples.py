@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import math
 import unicodedata
 from collections.abc import Iterator
 from typing import Annotated, Any
@@ -302,8 +301,9 @@ def check_gain(doc: object, gain: object) -> float:
     """A gain as a number; a ValueError where it is no finite number, or too large for an exponential gain."""
     if isinstance(gain, bool) or not isinstance(gain, int | float):
         raise ValueError(f"the gain of {shown(doc)} is {shown(gain)}, not a number")
-    if not math.isfinite(gain) or abs(gain) > LARGEST_GAIN:
-        raise ValueError(f"the gain of {shown(doc)} is {gain:g}; gains lie between -{LARGEST_GAIN} and {LARGEST_GAIN}")
+    if not abs(gain) <= LARGEST_GAIN:
+        stated = shown(gain) if isinstance(gain, int) else f"{gain:g}"
+        raise ValueError(f"the gain of {shown(doc)} is {stated}; gains lie between -{LARGEST_GAIN} and {LARGEST_GAIN}")
     number = float(gain)
     return USUAL_GAINS.get(number, number)
 

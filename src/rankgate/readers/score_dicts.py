@@ -16,6 +16,7 @@ from rankgate.readers.base import ProblemLog, line_json
 from rankgate.readers.field_map import FieldMap
 from rankgate.readers.json_text import JsonError, not_finite, strict_json
 from rankgate.readers.judgments import read_mapped_gold
+from rankgate.readers.mapped import is_number
 from rankgate.readers.recognition import LINE_KEYS, SAMPLE_KEYS, Beginning, GoldFormat, Likeness, Recognised, RunFormat
 from rankgate.readers.source import Source
 
@@ -86,7 +87,7 @@ def _flaw(scores: Any) -> str | None:
     if "" in scores:
         return "the id of a result is empty"
     for doc, score in scores.items():
-        if isinstance(score, bool) or not isinstance(score, int | float):
+        if not is_number(score):
             return f"the score of {shown(doc)} is {shown(score)}, not a number"
         if not math.isfinite(score):
             return not_finite(doc, score)
