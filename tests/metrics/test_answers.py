@@ -15,9 +15,10 @@ from tests.rows import each_row
 from rankgate.judge.tasks import QUESTIONS
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.base import Kind
-from rankgate.metrics.lines import AnswerContains, ExactMatch, GivenRate, TokenF1
+from rankgate.metrics.lines import GivenRate
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.plan import Plan
+from rankgate.metrics.references import AnswerContains, ExactMatch, TokenF1
 from rankgate.metrics.registry import families
 from rankgate.metrics.scoring import score
 from rankgate.model.answers import Entailment, GoldClaim, UnjudgedKind, VerdictKind

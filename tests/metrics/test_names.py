@@ -26,10 +26,7 @@ from rankgate.metrics.contents import (
 )
 from rankgate.metrics.drift import Overlap, RankBiasedOverlap
 from rankgate.metrics.lines import (
-    AnswerContains,
-    Articles,
     EntityF1,
-    ExactMatch,
     FalseEvidenceRate,
     GivenRate,
     Latency,
@@ -37,7 +34,6 @@ from rankgate.metrics.lines import (
     Score,
     SourceCoverage,
     SourceShare,
-    TokenF1,
 )
 from rankgate.metrics.names import UnknownMetricError, at_cutoffs, family_of, parse_metric, parse_metrics
 from rankgate.metrics.passages import PassageIoU, PassagePrecision, PassageRecall
@@ -57,6 +53,7 @@ from rankgate.metrics.ranks import (
     ReciprocalRank,
     RPrecision,
 )
+from rankgate.metrics.references import AnswerContains, Articles, ExactMatch, TokenF1
 from rankgate.metrics.registry import families
 from rankgate.metrics.sets import CappedRecall, F, Hit, Of, Precision, Recall, RecallAll, WeightedRecall
 from rankgate.metrics.views import ListGain, View

@@ -15,7 +15,6 @@ from rankgate.diagnosis.movements import movements_to_list, with_displacers
 from rankgate.gates.evaluation import Case, Evaluation
 from rankgate.gates.lost_parts import unnamed_losses
 from rankgate.gates.results import Changes
-from rankgate.metrics.plugins import packages_of
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.gate_result import GateResult
 from rankgate.model.lineage import GoldMark
@@ -93,6 +92,8 @@ def _remarks(case: Case, baseline: ScoredRun, anchor: ScoredAnchor | None, chang
         warnings += clock_problems(lineage, case.inputs.date)
         notes += filter(None, [lineage_note(lineage)])
     if lineage and lineage.packages:
+        from rankgate.metrics.plugins import packages_of  # noqa: PLC0415 -- paid only where a package gave a metric
+
         warnings += package_problems(lineage, packages_of(case.criteria.metrics()))
     if anchor and anchor.problem:
         warnings.append(anchor_problem(anchor.mark, anchor.problem))

@@ -14,7 +14,6 @@ from rankgate.metrics.comparison import Comparison, paired
 from rankgate.metrics.gaps import Gaps, at_worst, too_many
 from rankgate.model.scores import Scores
 from rankgate.model.values import Reason, ReasonKind, Ruling, RunField
-from rankgate.model.verdicts import served_text
 
 Column = Sequence[float | None]
 
@@ -97,6 +96,8 @@ def _without_pairs(metric: Metric, baseline: Scores, gaps: Gaps) -> Reason:
 
 def _giver(metric: Metric, scores: Scores, rows: Sequence[int]) -> str:
     """Who gave most of the values in these rows."""
+    from rankgate.model.verdicts import served_text  # noqa: PLC0415 -- paid only where two judges gave them
+
     givers = scores.givers.get(metric.name, {})
     count = Counter(givers.get(scores.query_ids[row]) or "" for row in rows)
     return served_text(max(count, key=lambda name: (count[name], name)))

@@ -15,10 +15,8 @@ from rankgate.metrics.intervals import beyond, range_of
 from rankgate.model.scores import Exact, Scores
 from rankgate.model.values import CONFIDENCE, Direction, Interval, Unit
 from rankgate.statistics.binomial import Side, level_at
-from rankgate.statistics.clusters import clustered_mean_interval, clustered_mean_level
 from rankgate.statistics.quantiles import difference_of_quantiles_interval, swap_p
 from rankgate.statistics.saddlepoint import difference_interval, difference_level
-from rankgate.statistics.sign_flips import cluster_flip_p
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,6 +101,8 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
             return None
         changes, reach = self.changes, self._reach
         if self.clusters:
+            from rankgate.statistics.clusters import clustered_mean_interval  # noqa: PLC0415 -- paid only by clusters
+
             return clustered_mean_interval(changes, self.clusters, low=-reach, high=reach, confidence=confidence)
         ends = [] if unchanged else self.ends
         return difference_interval(changes, widest=ends or widest, confidence=confidence)
@@ -114,15 +114,13 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
             low, high = ci or (None, None)
             bound = high if harm == "below" else low
             return Exact(*swap_p(self.new, self.old, q, side=harm)) if bound is None else None
-        flipped = cluster_flip_p(self.changes, self.clusters, side=harm) if self.clusters else None
-        return None if flipped is None else Exact(*flipped)
+        return self._flipped() if self.clusters else None
 
     def signs(self) -> Exact | None:
         """The signs of fewer than 30 clusters, also of too few for a proof; None where there are none that count."""
         if not self.clusters or self.metric.at_quantile is not None:
             return None
-        flipped = cluster_flip_p(self.changes, self.clusters, side=self._harm, fewest=1)
-        return None if flipped is None else Exact(*flipped)
+        return self._flipped(fewest=1)
 
     def proven(self, level: float) -> bool:
         """Whether there is harm at all, at this one-sided level: by the interval, or by the exact test."""
@@ -136,12 +134,21 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
             return level_at(self.proven)
         reach = self._reach
         if self.clusters:
+            from rankgate.statistics.clusters import clustered_mean_level  # noqa: PLC0415 -- as above
+
             level = clustered_mean_level(self.changes, self.clusters, 0.0, side=self._harm, low=-reach, high=reach)
         else:
             level = difference_level(self.changes, side=self._harm, widest=self.ends or reach)
         exact = self.exact(None)
         exact_p = exact.p if exact else 1.0
         return exact_p if level is None else min(exact_p, level)
+
+    def _flipped(self, **fewest: int) -> Exact | None:
+        """The test by the signs of clusters; None where there are too many for it."""
+        from rankgate.statistics.sign_flips import cluster_flip_p  # noqa: PLC0415 -- paid only by clusters
+
+        flipped = cluster_flip_p(self.changes, self.clusters, side=self._harm, **fewest)
+        return None if flipped is None else Exact(*flipped)
 
     @property
     def _counts(self) -> tuple[int, int] | None:

@@ -65,9 +65,9 @@ ROWS = (
     "rankgate.metrics.lines:Score",
     "rankgate.metrics.drift:Overlap",
     "rankgate.metrics.drift:RankBiasedOverlap",
-    "rankgate.metrics.lines:AnswerContains",
-    "rankgate.metrics.lines:ExactMatch",
-    "rankgate.metrics.lines:TokenF1",
+    "rankgate.metrics.references:AnswerContains",
+    "rankgate.metrics.references:ExactMatch",
+    "rankgate.metrics.references:TokenF1",
 )
 
 # Other tools' names that stand for a family with parameters and, where none is written, a cut-off; `?` asks for one.

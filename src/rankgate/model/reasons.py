@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from rankgate.errors import Problem
 from rankgate.model.base_ref import ACCEPT_RANKINGS
 from rankgate.model.gate_result import GateResult, Waived
-from rankgate.model.judge_words import advisory_text, no_verdict_text, other_judge_text
 from rankgate.model.values import (
     BEYOND,
     TOLERANCE,
@@ -283,27 +282,23 @@ def _must_pass(reason: Reason, gate: GateResult, _: str) -> str:
     return f"{fails}: {gate.metric} {'has no value' if reason.source else 'is at its worst'} there"
 
 
-def _given(reason: Reason, gate: GateResult, _: str) -> str:
-    counts = "of answered_rate only empty, missing and declared answers count, which needs no judge"
-    further = f"; the judge finds {count_text(reason.count, 'further refusal')}" if reason.count else ""
-    return f"{counts}: {advisory_text('answered_rate', gate.judge)}{further}"
-
-
-def _advisory(_: Reason, gate: GateResult, __: str) -> str:
-    return f"advisory: {advisory_text(gate.metric, gate.judge)}"
-
-
 def _unjudged(_: Reason, gate: GateResult, __: str) -> str:
     return unjudged_text(gate)
 
 
-def _other_judge(reason: Reason, gate: GateResult, name: str) -> str:
+def _by_judge(reason: Reason, gate: GateResult, name: str) -> str:
+    from rankgate.model import judge_words  # noqa: PLC0415 -- paid only where answers are judged
+
+    if reason.kind is ReasonKind.ADVISORY:
+        return f"advisory: {judge_words.advisory_text(gate.metric, gate.judge)}"
+    if reason.kind is ReasonKind.GIVEN:
+        counts = "of answered_rate only empty, missing and declared answers count, which needs no judge"
+        further = f"; the judge finds {count_text(reason.count, 'further refusal')}" if reason.count else ""
+        return f"{counts}: {judge_words.advisory_text('answered_rate', gate.judge)}{further}"
     of = _of_questions(reason)
-    return f"{name} is not comparable with the baseline: for {of} {other_judge_text(reason, gate)}"
-
-
-def _no_verdict(reason: Reason, gate: GateResult, _: str) -> str:
-    return no_verdict_text(reason, gate, _of_questions(reason))
+    if reason.kind is ReasonKind.NO_VERDICT:
+        return judge_words.no_verdict_text(reason, gate, of)
+    return f"{name} is not comparable with the baseline: for {of} {judge_words.other_judge_text(reason, gate)}"
 
 
 _WORDED: Mapping[ReasonKind, Callable[[Reason, GateResult, str], str]] = {
@@ -314,8 +309,8 @@ _WORDED: Mapping[ReasonKind, Callable[[Reason, GateResult, str], str]] = {
     ReasonKind.MISSING: _missing,
     ReasonKind.MUST_PASS: _must_pass,
     ReasonKind.UNJUDGED: _unjudged,
-    ReasonKind.OTHER_JUDGE: _other_judge,
-    ReasonKind.NO_VERDICT: _no_verdict,
-    ReasonKind.GIVEN: _given,
-    ReasonKind.ADVISORY: _advisory,
+    ReasonKind.OTHER_JUDGE: _by_judge,
+    ReasonKind.NO_VERDICT: _by_judge,
+    ReasonKind.GIVEN: _by_judge,
+    ReasonKind.ADVISORY: _by_judge,
 }

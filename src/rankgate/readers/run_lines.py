@@ -82,10 +82,13 @@ def provenance(source: Source) -> Mapping[str, Any]:
     return values
 
 
-def _read_jsonl(source: Source, needs: frozenset[RunField], log: ProblemLog) -> Iterator[Ranking]:
-    from rankgate.readers.loose_lines import read_jsonl  # noqa: PLC0415 -- paid only where the quick reader gives up
+def read_jsonl(
+    source: Source, needs: frozenset[RunField], log: ProblemLog, *, stored: bool = False
+) -> Iterator[Ranking]:
+    """Rankings from JSONL, read with care: see `loose_lines.read_jsonl`."""
+    from rankgate.readers import loose_lines  # noqa: PLC0415 -- paid only where the quick reader gives up
 
-    return read_jsonl(source, needs, log)
+    yield from loose_lines.read_jsonl(source, needs, log, stored=stored)
 
 
 def _read_document(source: Source, needs: frozenset[RunField], log: ProblemLog) -> Iterator[Ranking]:
@@ -111,7 +114,7 @@ def _recognise(start: Beginning) -> Recognised:
 
 JSONL = RunFormat(
     recognise=_recognise,
-    read=_read_jsonl,
+    read=read_jsonl,
     shape='`{"query_id": "q-1", "topk": [{"rank": 1, "chunk_id": "doc-3"}]}`, one question a line',
     order="`rank`, or else the list",
     looks_like="that looks like a run",

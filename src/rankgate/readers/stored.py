@@ -10,8 +10,7 @@ from functools import partial
 from rankgate.model.values import Ranking, RunField
 from rankgate.readers.base import ProblemLog, Quick, Run
 from rankgate.readers.gzipped import Unzipped
-from rankgate.readers.loose_lines import read_jsonl
-from rankgate.readers.run_lines import read_jsonl_quickly
+from rankgate.readers.run_lines import read_jsonl, read_jsonl_quickly
 from rankgate.readers.source import Source, share_of
 
 _BLOCK = 1 << 20  # bytes of lines that are unpacked at a time
