@@ -36,6 +36,7 @@ from rankgate.model.wording import count_text, first_text, tokens_text, value_te
 from rankgate.readers.base import Run
 from rankgate.readers.corpus import read_corpus
 from rankgate.readers.source import STDIN, shown_path
+from rankgate.renderers.escape import listed
 
 if TYPE_CHECKING:
     from rankgate.judge.job import Outcome
@@ -153,9 +154,7 @@ def _lacks(pooled: Pool, gold: Gold, runs: Mapping[str, Run], wanted: int) -> It
             yield f"{run} lacks {count_text(absent, 'question')} of {gold.name}"
         if unknown := counts.unknown_queries:
             count = count_text(len(unknown), "question")
-            few = ", ".join(map(shown, unknown[:_NAMED]))
-            more = f" and {len(unknown) - _NAMED:,} more" if len(unknown) > _NAMED else ""
-            yield f"{run} has {count} that {gold.name} lacks, left out: {few}{more}"
+            yield f"{run} has {count} that {gold.name} lacks, left out: {listed(unknown, _NAMED, shown)}"
 
 
 def _merge_command(gold: str, arguments: argparse.Namespace) -> str:

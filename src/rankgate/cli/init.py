@@ -59,6 +59,7 @@ from rankgate.model.wording import count_text
 from rankgate.readers.field_map import FieldMap
 from rankgate.readers.gold_columns import fields_of
 from rankgate.readers.source import STDIN
+from rankgate.renderers.escape import listed
 from rankgate.renderers.warnings import fact_text, sight_text
 
 CRITERIA = "ship-criteria.yaml"
@@ -303,9 +304,8 @@ def _say_segments(start: Start, to: str, gold: Gold) -> None:
         blind = small_parts(load_criteria(to), gold)
         print(f"gated by segments, too: {tags}{f'; {fact_text(blind)}' if blind else ''}")
     if small := small_segments(gold, start.tags):
-        named = ", ".join(f"{shown(name)} ({count})" for name, count in small[:MAX_SMALL])
-        more = f" and {len(small) - MAX_SMALL} more" if small[MAX_SMALL:] else ""
-        print(f"too small to be gated, with fewer than {SEGMENT_QUESTIONS} questions: {named}{more}")
+        named = listed([f"{shown(name)} ({count})" for name, count in small], MAX_SMALL)
+        print(f"too small to be gated, with fewer than {SEGMENT_QUESTIONS} questions: {named}")
     others = [f"{shown(tag)} ({why})" for tag, sizes in tag_sizes(gold).items() if (why := why_no_segment(sizes))]
     if others:
         print(f"tags without a gate of segments: {', '.join(others)}")

@@ -25,6 +25,7 @@ from rankgate.model.wording import (
     tokens_text,
     value_text,
 )
+from rankgate.renderers.escape import listed
 from rankgate.statistics.clusters import MIN_CLUSTERS as MIN_FOR_INTERVAL
 from rankgate.statistics.sign_flips import MIN_CLUSTERS as MIN_FOR_TEST
 
@@ -61,9 +62,7 @@ def _split_cells(fact: facts.SplitCells) -> str:
 def _unread_columns(fact: facts.UnreadColumns) -> str:
     crowded = [f"{shown(name)} ({count} values, too many for segments)" for name, count in fact.crowded.items()]
     unread = [*crowded, *map(shown, fact.unread)]
-    text = f"not read: {', '.join(unread[:_MOST_UNREAD])}"
-    if unread[_MOST_UNREAD:]:
-        text += f" and {len(unread) - _MOST_UNREAD} more"
+    text = f"not read: {listed(unread, _MOST_UNREAD)}"
     if not fact.part:
         return text
     how = 'write it into `metadata: {tags: ["name:value"]}`'
@@ -164,8 +163,7 @@ def _judging_cost(fact: facts.JudgingCost) -> str:
 
 
 def _named(ids: Sequence[str]) -> str:
-    more = f" and {len(ids) - _MOST_NAMED} more" if len(ids) > _MOST_NAMED else ""
-    return f"{', '.join(map(shown, ids[:_MOST_NAMED]))}{more}"
+    return listed(ids, _MOST_NAMED, shown)
 
 
 def _sights(fact: sights.Sights) -> str:
