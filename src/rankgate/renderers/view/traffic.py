@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
-from rankgate.model.conclusion import Traffic, TrafficExample
+from rankgate.model.conclusion import Traffic, TrafficExample, TrafficSegment
 from rankgate.model.values import TOLERANCE, Unit
 from rankgate.model.wording import count_text, first_text, value_text
 from rankgate.renderers.escape import LONGEST_COMMAND, Pieces, Sentence, Text, command_line
@@ -16,29 +16,12 @@ MAX_SEGMENTS = 20
 TO_LABEL = 40  # questions of a sheet
 
 
-class ChangedSegment(msgspec.Struct, frozen=True):
-    """How many questions with a tag were compared, and how many of them get other results."""
-
-    tag: str
-    questions: int
-    changed: int
-
-
-class ChangedQuestion(msgspec.Struct, frozen=True):
-    """A question that gets other results: the documents that are no longer among them, and those that came."""
-
-    id: str
-    question: str | None
-    gone: tuple[str, ...]
-    new: tuple[str, ...]
-
-
 class ChangedTraffic(msgspec.Struct, frozen=True):
     """The questions that get other results: how many, in which segments, and those that are asked most."""
 
     count: str
-    segments: tuple[ChangedSegment, ...]
-    examples: tuple[ChangedQuestion, ...]
+    segments: Sequence[TrafficSegment]
+    examples: Sequence[TrafficExample]
 
 
 def traffic_sentence(traffic: Traffic) -> Sentence:
@@ -104,8 +87,7 @@ def changed_traffic(traffic: Traffic) -> ChangedTraffic | None:
     """None where no question is known to get other results."""
     if not traffic.changed:
         return None
-    segments = [ChangedSegment(each.tag, each.asked, each.changed) for each in traffic.segments[:MAX_SEGMENTS]]
-    return ChangedTraffic(_count(traffic), tuple(segments), tuple(map(_question, traffic.examples)))
+    return ChangedTraffic(_count(traffic), traffic.segments[:MAX_SEGMENTS], traffic.examples)
 
 
 def _count(traffic: Traffic) -> str:
@@ -118,12 +100,6 @@ def _count(traffic: Traffic) -> str:
         return f"{text}."
     share = value_text(traffic.changed / traffic.asked, Unit.SHARE)
     return f"{text}: {share}, 95% interval {value_text(low, Unit.SHARE)} to {value_text(high, Unit.SHARE)}."
-
-
-def _question(example: TrafficExample) -> ChangedQuestion:
-    gone = tuple(document for document in example.before if document not in example.now)
-    new = tuple(document for document in example.now if document not in example.before)
-    return ChangedQuestion(example.query_id, example.question, gone, new)
 
 
 def other_results(k: int) -> str:
