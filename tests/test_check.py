@@ -114,9 +114,9 @@ def judge(
             id="a query left out is a query lost",
         ),
         pytest.param(
-            *(GOOD, {"nothing": ""}, NOT_JUDGED, [NOT_JUDGED, NOT_JUDGED]),
+            *(GOOD, {"nothing": ""}, NOT_JUDGED, [NOT_JUDGED, WARN]),
             "ship-criteria.yaml:2: gate retrieval_recall_at_5: the baseline has recall@5 for none of the questions "
-            "that are scored now; accept a run that has it. 1 more problem below.",
+            "that are scored now; accept a run that has it.",
             id="a baseline without a common query",
         ),
     ],

@@ -67,11 +67,11 @@ def absent_key(_: int) -> Line:
     return {"scores": {"other": 1.0}}
 
 
-ADVICE = {"run": "state it, or allow more: `max_unjudged`", "baseline": "accept a run that states it"}
+ADVICE = {"run": "state it, or raise `max_unjudged`", "baseline": "accept a run that states it"}
 
 
 def missing(count: int, source: str = "run", *, among: int = N, metric: str = "score(f)") -> str:
-    lacks = f"{metric} is missing (no value, null or NaN) for {count} of {among} questions in the {source}"
+    lacks = f"{metric} is missing (absent, null or NaN) for {count} of {among} questions in the {source}"
     advice = "state it, or correct its name" if count == among and source == "run" else ADVICE[source]
     return f"{lacks}; {advice}"
 
@@ -127,6 +127,22 @@ def test_a_missing_value_is_not_judged_away(new: Edit, old: Edit, verdict: str, 
         assert gate["evidence_state"] == "no_baseline"
 
 
+def test_a_gate_that_only_warns_warns_of_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    """The other gates are judged, and every output says that it warns and why, at a glance."""
+    run("new.jsonl", first(72, null))
+    run("old.jsonl", lambda _: scored())
+    code, report = check(severity="warning", segments={"by": "lang", "threshold": 0.5})
+    assert (code, report["verdict"], report["problems"]) == (0, "warn", [])
+    assert {gate["verdict"] for gate in report["gates"]} == {"warn"}
+    sentence = f"May be merged, with a warning: {missing(72)}; 2 more parts warn."
+    assert report["summary"] == sentence
+    assert len(sentence.split()) <= 30
+    assert sentence in capsys.readouterr().out
+    headline = Path("comment.md").read_text(encoding="utf-8").splitlines()[0]
+    assert sentence in headline.replace("`score(f)`", "score(f)")
+    assert main(["check", "--fail-on", "warn", *DATE]) == 1
+
+
 @pytest.mark.parametrize("limits", [{"max_unjudged": 1.0}, {"max_unjudged": 1.0, "regression_max": None}])
 def test_all_values_missing_are_no_undefined_ones_however_many_may_be(limits: Line) -> None:
     run("new.jsonl", null)
@@ -140,7 +156,7 @@ def test_where_a_part_alone_lacks_all_its_values_the_name_is_right() -> None:
     segments = {"by": "lang", "threshold": 0.5}
     _, report = check(baseline=None, max_unjudged=0.3, regression_max=None, segments=segments)
     reasons = {gate["segment"]: gate["reasons"][0]["text"] for gate in report["gates"]}
-    lacks = "score(f) is missing (no value, null or NaN) for 30 of 30 questions in the run"
+    lacks = "score(f) is missing (absent, null or NaN) for 30 of 30 questions in the run"
     assert reasons["lang:pt"] == f"{lacks}; {ADVICE['run']}"
 
 
@@ -292,7 +308,7 @@ def test_what_is_missing_must_not_decide(
 def test_score_and_compare_say_how_many_lack_a_value(capsys: pytest.CaptureFixture[str]) -> None:
     run("new.jsonl", first(72, null))
     run("old.jsonl", first(0, nothing))
-    of_new = "score(f) is missing (no value, null or NaN) for 72 of 120 questions in {}."
+    of_new = "score(f) is missing (absent, null or NaN) for 72 of 120 questions in {}."
     sides = [("score", ["--run", "new.jsonl"], "the run"), ("compare", ["old.jsonl", "new.jsonl"], "new.jsonl")]
     for command, files, name in sides:
         assert main([command, *files, "--gold", "gold.jsonl", "--metrics", "score(f),recall@5"]) == 0

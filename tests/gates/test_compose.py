@@ -311,7 +311,7 @@ def test_a_metric_without_a_value_is_null_and_a_problem_at_the_gates_line() -> N
     assert (latency.value, latency.n, latency.undefined) == (None, 0, 4)
     assert found.verdict is NOT_JUDGED
     (problem,) = found.problems
-    assert str(problem).startswith("ship-criteria.yaml:3: gate the latency: latency is missing (no value, null or NaN)")
+    assert str(problem).startswith("ship-criteria.yaml:3: gate the latency: latency is missing (absent, null or NaN)")
 
 
 @pytest.mark.parametrize(

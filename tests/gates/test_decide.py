@@ -34,6 +34,7 @@ from rankgate.model.values import (
 PASS, WARN, FAIL, NOT_JUDGED = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED
 Column = Sequence[float | None]
 Severity = Literal["error", "warning"]
+SEVERITIES: Sequence[Severity] = ("error", "warning")
 
 
 def gate(
@@ -394,10 +395,14 @@ def test_a_baseline_without_latencies_warns_since_not_every_run_states_them() ->
 )
 def test_nan_never_passes(now: Column, before: Column | None, floor: float | None, drop: float | None) -> None:
     """It is a decision with a reason, at any severity, and no crash that blames rankgate."""
-    judge = gate(floor=floor, drop=drop, severity="warning")
-    result = decide(judge, scores(now), scores(before) if before else None)
-    assert result.verdict is NOT_JUDGED
-    assert "recall@5" in sentences(result)[0]
+    verdicts: list[Verdict] = []
+    for severity in SEVERITIES:
+        judge = gate(floor=floor, drop=drop, severity=severity)
+        result = decide(judge, scores(now), scores(before) if before else None)
+        verdicts.append(result.verdict)
+        assert "recall@5" in sentences(result)[0]
+        assert not result.evidence.only_inconclusive
+    assert verdicts == [NOT_JUDGED, WARN]
 
 
 @pytest.mark.parametrize(
@@ -613,7 +618,7 @@ shares = st.integers(0, 16).map(
 )  # exact in binary, so that a limit can be met exactly
 columns = st.lists(st.tuples(st.none() | shares, st.none() | shares, st.booleans()), min_size=1, max_size=12)
 limits = st.tuples(st.none() | shares, st.none() | shares).filter(lambda pair: pair != (None, None))
-severities = st.sampled_from(["error", "warning"])
+severities = st.sampled_from(SEVERITIES)
 RANK = SEVERITY_ORDER.index
 
 
@@ -727,7 +732,7 @@ def test_the_verdict_is_that_of_exact_arithmetic(
     assert decide(judge, candidate, baseline).verdict is expected
 
 
-@pytest.mark.parametrize("severity", ["error", "warning"])
+@pytest.mark.parametrize("severity", SEVERITIES)
 def test_drift_without_a_baseline_warns_and_never_passes(severity: Severity) -> None:
     result = decide(gate("overlap@5", floor=0.5, severity=severity), scores([None, None], "overlap@5"), None)
     assert judged(result) == (WARN, ["no baseline: overlap@5 compares with it"])

@@ -164,8 +164,8 @@ OTHERS = {
     ReasonKind.OTHER_JUDGE: "recall@5 is not comparable with the baseline: for 3 of 1,200 questions the two runs do "
     "not name the same judge",
     ReasonKind.NO_VERDICT: f"{LACKING}the judge was not asked; run `rankgate judge`",
-    ReasonKind.MISSING: "recall@5 is missing (no value, null or NaN) for 3 of 1,200 questions in the run; state it, "
-    "or allow more: `max_unjudged`",
+    ReasonKind.MISSING: "recall@5 is missing (absent, null or NaN) for 3 of 1,200 questions in the run; state it, "
+    "or raise `max_unjudged`",
     ReasonKind.UNDEFINED: "recall@5 is defined for none of the 3 questions",
     ReasonKind.NOT_FINITE: "recall@5 is not a finite number for every question",
     ReasonKind.ABSENT: "3 questions are absent from the run and not counted in recall@5",
@@ -255,8 +255,8 @@ def test_any_other_kind(kind: ReasonKind) -> None:
     gate = changed(SHARE, reasons=[reason], unjudged=ENDS, judge=without_labels(Advisory.FILE).judge())
     assert sentences(gate) == [OTHERS[kind]]
     begins = plain_sentence(gate).startswith(f"recall@5 ({gate.meaning}) is ")
-    assert begins is OTHERS[kind].startswith("recall@5 is "), (
-        "the meaning stands where the sentence begins with the name"
+    assert begins is (OTHERS[kind].startswith("recall@5 is ") and kind is not ReasonKind.MISSING), (
+        "the meaning stands where the sentence begins with the name, and there is a value"
     )
 
 

@@ -160,7 +160,7 @@ def test_missing_values_and_queries_that_the_run_lacks(capsys: pytest.CaptureFix
     table(**dict.fromkeys(QUERIES[:-2], 0.8), q6="", q7="NaN")
     code, report = check()
     assert (code, report["gates"][0]["value"], report["gates"][0]["n"]) == (2, pytest.approx(0.8), 6)
-    assert "is missing (no value, null or NaN) for 2 of 8 questions in the run" in report["problems"][0]["message"]
+    assert "is missing (absent, null or NaN) for 2 of 8 questions in the run" in report["problems"][0]["message"]
 
 
 def test_an_untrusted_run_has_its_scores_in_its_lines() -> None:

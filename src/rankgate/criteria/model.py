@@ -174,7 +174,7 @@ class Criteria(Part):
     confidence: Confidence = optional("Confidence of the intervals, such as 0.95.", CONFIDENCE)
     max_unjudged: MaxUnjudged = optional(
         "Share of the questions, and at least one unless it is 0, whose value may be missing. They count as the worst. "
-        "With more, the gate is not judged.",
+        "With more, the gate is not judged, or warns if it cannot block.",
         MAX_UNJUDGED,
     )
     match: Annotated[Matching, ReadAs(MatchRule)] = optional(

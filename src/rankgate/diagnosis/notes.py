@@ -81,7 +81,7 @@ def missing_notes(metrics: Sequence[Metric], scores: Scores, run: str = "the run
     """How many questions lack a value that the run should state, one sentence a metric."""
     counts = ((metric, len(gaps(metric, scores, None).missing)) for metric in metrics)
     among = count_text(len(scores.query_ids), "question")
-    lacks = "is missing (no value, null or NaN) for"
+    lacks = "is missing (absent, null or NaN) for"
     return [f"{metric.name} {lacks} {count:,} of {among} in {run}." for metric, count in counts if count]
 
 

@@ -72,7 +72,14 @@ def decide(measurement: Measurement) -> GateResult:
 
 
 def rule(measurement: Measurement, *, may_block: bool) -> Rulings:
-    """Rule on the gate's floor and on its drop; `may_block` says whether a limit of it may."""
+    """Rule on the gate's floor and on its drop; one that may not block warns where it cannot be judged."""
+    rulings = _rule(measurement, may_block=may_block)
+    if may_block:
+        return rulings
+    return replace(rulings, unjudged=[], warnings=[*rulings.unjudged, *rulings.warnings])
+
+
+def _rule(measurement: Measurement, *, may_block: bool) -> Rulings:
     gate, metric = measurement.gate, measurement.gate.metric
     waits_for_baseline = RunField.BASELINE in metric.needs and measurement.baseline is None
     if measurement.value is None and measurement.finite and waits_for_baseline:
@@ -85,7 +92,7 @@ def rule(measurement: Measurement, *, may_block: bool) -> Rulings:
     if lacking and measurement.by_judge:
         from rankgate.gates.left_open import rule_lacking  # noqa: PLC0415 -- paid only where answers are judged
 
-        rulings = rule_lacking(measurement, lacking, may_block=may_block)
+        rulings = rule_lacking(measurement, lacking)
     if not lacking and gate.limits_drop:
         from rankgate.gates.drops import rule_drop  # noqa: PLC0415 -- paid only where a drop is limited
 

@@ -27,17 +27,17 @@ class _Completed(NamedTuple):
     number: float
 
 
-def rule_lacking(measurement: Measurement, lacking: list[Reason], *, may_block: bool) -> Rulings:
-    """Too many values are missing.
+def rule_lacking(measurement: Measurement, lacking: list[Reason]) -> Rulings:
+    """Too many answers lack a judge's word.
 
-    Without a judge's word only a gate that could block ends the check, and one whose criteria allow that never for the
-    sake of answers that were not asked about; those that cannot be judged may be so on purpose.
+    A gate whose criteria allow that is never unjudged for the sake of answers that were not asked about; those that
+    cannot be judged may be so on purpose.
     """
     gate, candidate = measurement.gate, measurement.candidate
     rows = measurement.gaps.missing
     at_fault = [row for row in rows if _at_fault(gate.metric, candidate, candidate.query_ids[row])]
     allowed = gate.allow_unjudged and not too_many(at_fault, measurement.scored, gate.max_unjudged)
-    return Rulings(warnings=lacking) if allowed or not may_block else Rulings(unjudged=lacking)
+    return Rulings(warnings=lacking) if allowed else Rulings(unjudged=lacking)
 
 
 def floor_left_open(measurement: Measurement, finding: Finding) -> Ruled:

@@ -58,8 +58,12 @@ def sentences(gate: GateResult) -> list[str]:
 
 
 def plain_sentence(gate: GateResult) -> str:
-    """The first reason with what the metric means, where that is no limit: of limits the conclusion speaks."""
-    return _sentence(gate, 0, gate.metric if gate.decision.waived else f"{gate.metric} ({gate.meaning})")
+    """The first reason with what the metric means, where that is no limit: of limits the conclusion speaks.
+
+    Of a value that is missing it matters little what it would mean.
+    """
+    named_alone = gate.decision.waived or gate.decision.reasons[0].kind is ReasonKind.MISSING
+    return _sentence(gate, 0, gate.metric if named_alone else f"{gate.metric} ({gate.meaning})")
 
 
 def problems_of(results: Sequence[GateResult], criteria: str | None) -> list[Problem]:
@@ -267,14 +271,14 @@ def _missing(reason: Reason, gate: GateResult, name: str) -> str:
     if reason.need is RunField.OFFSETS:
         return (
             f"{name} has no value for {of}, since the {reason.source} shows another text where their passages should "
-            "stand; correct the spans (`rankgate gold anchor` lists them), or allow more: `max_unjudged`"
+            "stand; correct the spans (`rankgate gold anchor` lists them), or raise `max_unjudged`"
         )
-    remedy = "state it, or allow more: `max_unjudged`"
+    remedy = "state it, or raise `max_unjudged`"
     if reason.source == "baseline":
         remedy = "accept a run that states it"
     elif reason.count == reason.among and gate.segment is None:
         remedy = "state it, or correct its name"
-    return f"{name} is missing (no value, null or NaN) for {of} in the {reason.source}; {remedy}"
+    return f"{name} is missing (absent, null or NaN) for {of} in the {reason.source}; {remedy}"
 
 
 def _must_pass(reason: Reason, gate: GateResult, _: str) -> str:
