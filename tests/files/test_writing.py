@@ -257,3 +257,9 @@ def test_a_standard_stream_is_written_to_whatever_it_leads_to(name: str, tmp_pat
         subprocess.run([sys.executable, "-c", code], stdout=log, stderr=log, check=True, timeout=300)
     assert sorted((tmp_path / "log").read_text().splitlines()) == ["first", "second", "third"]
     assert Path(f"/dev/{name}").readlink() == before
+
+
+@pytest.mark.parametrize("name", ["n" * 255, "ü" * 127, "🦜" * 63])
+def test_a_name_may_be_as_long_as_the_file_system_takes(tmp_path: Path, name: str) -> None:
+    write_atomic(tmp_path / name, "whole")
+    assert [each.name for each in tmp_path.iterdir()] == [name]

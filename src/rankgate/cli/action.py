@@ -245,7 +245,7 @@ def recorded() -> int:
         archive = download_artifact(client, context.repository, max(runs), artifact_name(DEFAULT_GATE))
     except ForgeError as error:
         raise bad_input(f"the recorded run is not read: {error}") from error
-    Path(variable("RUN")).write_bytes(read_member(archive, MEMBER))
+    write_atomic(variable("RUN"), read_member(archive, MEMBER))
     return 0
 
 

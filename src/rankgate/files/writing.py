@@ -119,7 +119,7 @@ def _flush_names(directory: Path) -> None:
 def _staged(target: Path, data: bytes) -> Iterator[Path]:
     """A temporary file beside the target, whole and on the disk; afterwards it is gone."""
     make_directories(target.parent)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+    handle, name = tempfile.mkstemp(prefix=f".{target.name[:60]}.", suffix=".tmp", dir=target.parent)
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
