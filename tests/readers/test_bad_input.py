@@ -58,6 +58,13 @@ ProblemsOf = Callable[[str], tuple[Problem, ...]]
 
 
 @EITHER
+def test_a_link_that_leads_nowhere(problems_of: ProblemsOf) -> None:
+    """Its own name is no advice."""
+    Path("run.jsonl").symlink_to("nowhere")
+    assert seen(problems_of("run.jsonl")) == ["run.jsonl: no such file"]
+
+
+@EITHER
 @pytest.mark.parametrize(
     ("name", "shown"),
     [

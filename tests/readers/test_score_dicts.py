@@ -111,7 +111,7 @@ def test_bad_run(content: str, expected: str) -> None:
         '{"q": {"a": 1}, "r": 2}': "file: query 'r': value: expected a list of documents, found 2",
         '{"q": {"a": 1, "a": 2}}': "file: the key 'a' stands twice in one object",
         '{"q": {"a": 2000}}': "file: q: the gain of 'a' is 2000; gains lie between -1000 and 1000",
-        "[1]": "file: map.query_id: the object has no 'key' (found: nothing)",
+        "[1]": "file: map.query_id: [0]: the object has no 'key' (found: nothing)",
     }.items(),
 )
 def test_bad_gold(content: str, expected: str) -> None:

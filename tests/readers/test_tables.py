@@ -172,6 +172,9 @@ LISTS = (
         ],
         "qid,docid,score\nq,\"['a', 'b']\",1\n": [f"""run:2: query 'q': "['a', 'b']" is no id: {LISTS}"""],
         b"qid,docid,score\nq,caf\xe9,1\n": ["run:2: not UTF-8 (byte 0xe9); save the file as UTF-8"],
+        f'qid,docid,score\nq,"{"a" * 131_073}",1\n': [
+            "run:2: a cell of more than 131,072 characters; close its quote, or write longer texts as JSONL"
+        ],
         "qid,docid,score\rq,a,1\r": ["run:1: lines end in CR alone, as of an old Mac; save the file with LF or CRLF"],
         'qid,docid,score\nq,a,1\nq,"b" c,1\n': [
             "run:3: broken CSV: ',' expected after '\"'; a cell with quotes is quoted, and its quotes doubled"

@@ -90,7 +90,8 @@ class MissingNameError(ValueError):
 
     def at(self, location: Problem) -> Problem:
         """The problem to report."""
-        return Problem(str(self), location.file, location.line, f"map.{self.key}")
+        where = f"{location.key}: " if location.key else ""
+        return Problem(f"{where}{self}", location.file, location.line, f"map.{self.key}")
 
 
 class Finder:

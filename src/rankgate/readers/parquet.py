@@ -192,7 +192,8 @@ def _results(file: ParquetFile, fields: FieldMap, needs: frozenset[RunField], lo
     query = columns.pop("query_id")
     times = columns.pop("latency_ms", "NULL")
     ordering = {key: columns[key] for key in ("score", "rank") if key in columns}
-    flawed = " OR ".join(f"{cell} IS NULL" for cell in (columns["chunk_id"], *ordering.values()))
+    missing = (f"nullif({columns['chunk_id']}, '')", *ordering.values())
+    flawed = " OR ".join(f"{cell} IS NULL" for cell in missing)
     flawed += f" OR NOT isfinite({columns['score']})" if "score" in columns else ""
     packed = ", ".join(f"{key} := {expression}" for key, expression in columns.items())
     folder = "parse_dirpath(filename)" if len(file.folders) > 1 else "''"
@@ -218,7 +219,7 @@ def _results(file: ParquetFile, fields: FieldMap, needs: frozenset[RunField], lo
             what = f"query {shown(query_id)} has rows in {places}, which are two runs; name the folder of one"
             raise bad_input(what, file=file.name)
         try:
-            if query_id is None:
+            if not query_id:
                 raise ValueError("a row has no query id")
             if wrong:
                 select = f"SELECT {', '.join([columns['chunk_id'], *ordering.values()])} FROM {file.table}"  # noqa: S608
@@ -249,7 +250,7 @@ def gathered(results: list[dict[str, Any]], needs: frozenset[RunField]) -> Gathe
 
 def row_flaw(doc: str | None, ordering: Mapping[str, float | None]) -> str | None:
     """What is wrong with a row: no id of a result, or a score or a rank that is missing or not finite."""
-    if doc is None:
+    if not doc:
         return "a row has no id of a result"
     for what, value in ordering.items():
         if value is None:

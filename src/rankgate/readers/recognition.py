@@ -48,6 +48,7 @@ _BINARY = {
     b"SQLite format 3": "a database; write the table as CSV",
     b"\x04\x22\x4d\x18": "compressed by lz4; write JSON, or compress by gzip",
     b"\x28\xb5\x2f\xfd": "compressed by zstd; unpack it, or compress by gzip",
+    b"\x1f\x8b": "compressed twice; unpack it once",
     b"BZh": "compressed by bzip2; unpack it, or compress by gzip",
     b"\xfd7zXZ": "compressed by xz; unpack it, or compress by gzip",
 }
@@ -282,5 +283,5 @@ def separator_of(head: bytes) -> str:
 
 
 def first_row(head: bytes) -> str:
-    """The first line that is not blank, as text."""
-    return head.lstrip(b"\r\n").partition(b"\n")[0].decode("utf-8", "replace").rstrip("\r")
+    """The first line that is not blank, as text; of an endless one its beginning."""
+    return head.lstrip(b"\r\n")[:_ENOUGH].partition(b"\n")[0].decode("utf-8", "replace").rstrip("\r")

@@ -99,7 +99,7 @@ def near_name(path: str) -> str:
     """`; did you mean 'runs/new.jsonl'?` for a file that lies beside one that is not there."""
     folder, name = os.path.split(path)
     try:
-        beside = sorted(os.listdir(folder or "."))[:_MANY]  # noqa: PTH208
+        beside = sorted({*os.listdir(folder or ".")} - {name})[:_MANY]  # noqa: PTH208 -- a link may lead nowhere
     except (OSError, ValueError):
         return ""
     import difflib  # noqa: PLC0415 -- paid only for a message

@@ -219,6 +219,8 @@ class Table:
                 message = f"broken CSV: {what}; a cell with quotes is quoted, and its quotes doubled"
                 if "new-line character" in what:
                     message = "lines end in CR alone, as of an old Mac; save the file with LF or CRLF"
+                elif "field limit" in what:
+                    message = "a cell of more than 131,072 characters; close its quote, or write longer texts as JSONL"
                 raise bad_input(message, file=self.name, line=begins) from error
             if cells is None:
                 return
