@@ -126,7 +126,9 @@ def test_a_map_is_for_a_run_file(spec: str, message: str) -> None:
         ),
         pytest.param(
             *("run.jsonl", "json-lines"),
-            Problem(f"unknown run format 'json-lines'; did you mean 'jsonl'? (known: {', '.join(RUN_FORMATS)})"),
+            Problem(
+                f"unknown run format 'json-lines'; did you mean 'jsonl'? (known: {', '.join(RUN_FORMATS)})", "run.jsonl"
+            ),
             id="of no known format",
         ),
     ],

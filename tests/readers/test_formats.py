@@ -357,6 +357,9 @@ def test_a_trec_run_whose_tag_has_a_blank() -> None:
     [
         pytest.param(gold, "yml", f"unknown gold format 'yml'; did you mean 'yaml'? (known: {GOLD_NAMES})", id="near"),
         pytest.param(gold, "trec", f"unknown gold format 'trec' (known: {GOLD_NAMES})", id="a format of runs"),
+        pytest.param(
+            gold, "JSONL", f"unknown gold format 'JSONL'; did you mean 'jsonl'? (known: {GOLD_NAMES})", id="case"
+        ),
         pytest.param(gold, "", f"unknown gold format '' (known: {GOLD_NAMES})", id="empty"),
         pytest.param(run, "jsnol", f"unknown run format 'jsnol'; did you mean 'jsonl'? (known: {RUN_NAMES})", id="run"),
     ],
@@ -364,7 +367,7 @@ def test_a_trec_run_whose_tag_has_a_blank() -> None:
 def test_unknown_format(read: Callable[[str, str], object], form: str, message: str) -> None:
     with pytest.raises(RankgateError) as caught:
         read(LINE, form)
-    assert str(caught.value) == message
+    assert str(caught.value) == f"{read.__name__}: {message}"
 
 
 # Standard input, in a process of its own.

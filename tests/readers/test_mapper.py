@@ -289,7 +289,11 @@ def test_many_names_are_cut() -> None:
                 )
             ],
         ),
-        ("qid,results\nq,a\n", LISTS, ["run: a CSV file holds no lists; leave `items` out, and map score or rank"]),
+        (
+            "qid,results\nq,a\n",
+            LISTS,
+            ["run: a CSV file holds no lists; write JSONL, or, of a result a row, map no `items` but score or rank"],
+        ),
         ('[{"qid": 1', LISTS, ["run:1: broken JSON: expecting ',' delimiter (column 11)"]),
     ],
 )
@@ -298,7 +302,9 @@ def test_bad_values(content: str, fields: FieldMap, expected: list[str]) -> None
 
 
 def test_formats_of_a_map() -> None:
-    assert refusal("x", LISTS, form="trec") == ["unknown mapped run format 'trec' (known: jsonl, json, csv, parquet)"]
+    assert refusal("x", LISTS, form="trec") == [
+        "run: unknown mapped run format 'trec' (known: jsonl, json, csv, parquet)"
+    ]
     assert rankings("qid,docId,relevance\nq,a,1\n", ROWS, form="csv") == [Ranking("q", ["a"])]
 
 

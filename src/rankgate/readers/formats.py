@@ -127,10 +127,10 @@ def read_gold(
     with open_source(file) as source:
         log = ProblemLog(most_problems)
         if map is None:
-            name = _named(format, GOLD_FORMATS, "gold") or _recognised(source, gold=True)
+            name = _named(format, GOLD_FORMATS, "gold", source.name) or _recognised(source, gold=True)
             samples = gold_format(name).read(source, log)
         else:
-            name = _named(format, MAPPED_FORMATS, "mapped gold") or _container(source)
+            name = _named(format, MAPPED_FORMATS, "mapped gold", source.name) or _container(source)
             samples = _at("rankgate.readers.judgments:read_mapped_gold")(map, source, log)
         log.raise_if_any()
         samples = _at("rankgate.readers.qrels:with_questions")(samples, queries) if queries else samples
@@ -170,7 +170,7 @@ def read_run(
     with ExitStack() as opening:
         source = opening.enter_context(open_table(path))
         if map is None:
-            name = _named(format, RUN_FORMATS, "run") or _recognised(source, gold=False)
+            name = _named(format, RUN_FORMATS, "run", source.name) or _recognised(source, gold=False)
             row = run_format(name)
             read = row.read
             provenance = dict(row.provenance(source))
@@ -178,7 +178,7 @@ def read_run(
                 quickly = partial(_quickly, source.file, needs, row.quick)
                 quick = Quick(quickly, row.by_line)
         else:
-            name = _named(format, MAPPED_FORMATS, "mapped run") or _container(source)
+            name = _named(format, MAPPED_FORMATS, "mapped run", source.name) or _container(source)
             read = partial(_at(MAPPED_FORMATS[name][1]), map)
         opened = opening.pop_all()
 
@@ -280,11 +280,12 @@ def _container(source: Source) -> str:
     return max((begins, name) for name, (begins, _) in MAPPED_FORMATS.items() if head.startswith(begins))[1]
 
 
-def _named(format: str | None, table: Mapping[str, object], what: str) -> str | None:  # noqa: A002
+def _named(format: str | None, table: Mapping[str, object], what: str, file: str) -> str | None:  # noqa: A002
     if format == TABLE:
-        raise bad_input("values per query are for `rankgate check` alone; rankings are needed here")
+        raise bad_input("values per query are for `rankgate check` alone; rankings are needed here", file=file)
     if format is not None and format not in table:
-        raise bad_input(f"unknown {what} format {format!r}{did_you_mean(format, table)} (known: {', '.join(table)})")
+        near = did_you_mean(format.casefold(), table)
+        raise bad_input(f"unknown {what} format {format!r}{near} (known: {', '.join(table)})", file=file)
     return format
 
 
