@@ -292,7 +292,7 @@ def test_many_names_are_cut() -> None:
         (
             "qid,results\nq,a\n",
             LISTS,
-            ["run: a CSV file holds no lists; write JSONL, or, of a result a row, map no `items` but score or rank"],
+            ["run: a CSV file holds no lists; write JSONL, or, of a result a row, map score or rank and no `items`"],
         ),
         ('[{"qid": 1', LISTS, ["run:1: broken JSON: expecting ',' delimiter (column 11)"]),
     ],

@@ -74,7 +74,10 @@ def read_mapped_csv(fields: FieldMap, source: Source, needs: frozenset[RunField]
     table = Table(source, log)
     if fields.items is not None or fields.records is not None:
         what = "`items` and `records`" if fields.records else "`items`"
-        raise bad_input(f"a CSV file holds no lists; leave {what} out, and map score or rank", file=table.name)
+        raise bad_input(
+            f"a CSV file holds no lists; write JSONL, or, of a result a row, map score or rank and no {what}",
+            file=table.name,
+        )
     return read_records(fields, table.records(fields), table.name, needs, log, cells=True)
 
 
