@@ -375,11 +375,22 @@ def test_a_gate_that_refusals_raise_does_not_block_alone(
     project.run("run.jsonl", right)
     project.judge("run.jsonl", "base.jsonl")
     project.gates(replaced=replaced)
-    text = "look at: gate 'faithfulness' counts answers that assert something, and so rises with refusals; add a gate"
+    text = "look at: gate 'faithfulness' counts answers that assert something, and so looks better with refusals; add a gate"
     lines = validated(project, code)
     assert any(line.startswith(text) for line in lines) is named
     problem = "problem: ship-criteria.yaml:5: gate faithfulness: faithfulness leaves out answers that assert nothing"
     assert any(line.startswith(problem) for line in lines) is (code == 2)
+
+
+@pytest.mark.full
+def test_nor_does_one_that_refusals_lower(project: Project) -> None:
+    project.run("run.jsonl", right)
+    project.judge("run.jsonl", "base.jsonl")
+    project.gates("warning", ("name: answered_rate,", "name: unfaithful_rate,"))
+    calibrated("ship-criteria.yaml", always(0.0, COUNT, ("unfaithful_rate",)), "calibration.json")
+    lines = validated(project, 2)
+    problem = "problem: ship-criteria.yaml:6: gate unfaithful_rate: unfaithful_rate leaves out answers that assert "
+    assert any(line.startswith(problem) for line in lines)
 
 
 def test_a_judged_run_is_read_with_what_the_other_gates_need(

@@ -222,13 +222,13 @@ def _judged(reading: _Reading, gold: Gold, run: Run, lists: Lists, path: str) ->
 
 
 def _alone(criteria: Criteria, results: list[GateResult]) -> list[Problem]:
-    """Gates on faithfulness that can block beside none on `answered_rate`: who refuses what is hard would pass."""
+    """Gates on faithful answers that can block beside none on `answered_rate`: who refuses what is hard would pass."""
     if any(gate.blocks and gate.metric.name == "answered_rate" for gate in criteria.gates):
         return []
-    text = "faithfulness leaves out answers that assert nothing; add a gate on answered_rate with severity: error"
-    faithful = [each for each in results if each.is_main and each.metric == "faithfulness"]
+    text = "leaves out answers that assert nothing; add a gate on answered_rate with severity: error"
+    faithful = [each for each in results if each.is_main and each.metric in ("faithfulness", "unfaithful_rate")]
     blocking = [each for each in faithful if each.severity == "error" and each.judge and each.judge.counts]
-    return [Problem(text, criteria.name, each.line, f"gate {each.name}") for each in blocking]
+    return [Problem(f"{each.metric} {text}", criteria.name, each.line, f"gate {each.name}") for each in blocking]
 
 
 def _covered(result: GateResult, waivers: Waivers | None, date: str) -> bool:

@@ -129,7 +129,7 @@ def _never_blocks(fact: facts.NeverBlocks) -> str:
 
 
 def _rises_with_refusals(fact: facts.RisesWithRefusals) -> str:
-    counts = f"gate {shown(fact.gate.name)} counts answers that assert something, and so rises with refusals"
+    counts = f"gate {shown(fact.gate.name)} counts answers that assert something, and so looks better with refusals"
     return f"{counts}; add a gate on answered_rate with `severity: error`"
 
 
