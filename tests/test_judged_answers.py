@@ -375,7 +375,7 @@ def test_a_gate_that_refusals_raise_does_not_block_alone(
     project.run("run.jsonl", right)
     project.judge("run.jsonl", "base.jsonl")
     project.gates(replaced=replaced)
-    text = "look at: gate 'faithfulness' counts answers that assert something, and so looks better with refusals; add a gate"
+    text = "look at: gate 'faithfulness' counts answers that assert something, and so looks better with refusals; add"
     lines = validated(project, code)
     assert any(line.startswith(text) for line in lines) is named
     problem = "problem: ship-criteria.yaml:5: gate faithfulness: faithfulness leaves out answers that assert nothing"

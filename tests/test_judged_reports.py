@@ -34,18 +34,20 @@ from rankgate.model.answers import (
     Advisory,
     Entailment,
     GateJudge,
+    GoldClaim,
     JudgeMark,
     LabelCounts,
     LostClaim,
     Place,
     Rate,
+    Stage,
     UnjudgedKind,
     VerdictKind,
 )
 from rankgate.model.report import Provenance, Report
-from rankgate.model.scores import KeptQueries, MatchedQuery
+from rankgate.model.scores import KeptQueries, MatchedQuery, Scores
 from rankgate.model.values import Details, Reason, ReasonKind, Sample, Unit, Verdict
-from rankgate.model.verdicts import AnswerVerdicts, Support, Unjudged
+from rankgate.model.verdicts import AnswerState, AnswerVerdicts, Support, Unjudged
 from rankgate.model.wording import delta_text
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.renderers.view.answers import answer_lines, fate
@@ -389,6 +391,43 @@ def test_a_claim_without_support_is_named_without_a_baseline(
 
 
 @pytest.mark.parametrize(
+    ("metric", "recalled", "stage"),
+    [
+        pytest.param("rubric(polite)", True, Stage.GENERATOR, id="the passages say as much as before"),
+        pytest.param("rubric(polite)", False, Stage.RETRIEVAL, id="they say less"),
+        pytest.param("rubric(polite)", None, None, id="nobody knows"),
+        pytest.param("answer_relevancy", True, Stage.GENERATOR, id="another question about the answer alone"),
+        pytest.param("context_precision", True, None, id="a metric of the passages"),
+    ],
+)
+def test_an_answer_that_got_worse_got_so_where_the_passages_hold(
+    metric: str, stage: Stage | None, *, recalled: bool | None
+) -> None:
+    recalled_before = None if recalled is None else True
+    runs = [ruled(metric, good=False, recalled=recalled), ruled(metric, good=True, recalled=recalled_before)]
+    (loss,) = answer_changes([replace(JUDGED, metric=metric)], [parse_metric(metric)], *runs).losses
+    assert loss.stage is stage
+
+
+def ruled(metric: str, *, good: bool, recalled: bool | None) -> Scores:
+    """A run of one answer with this value, whose context supports the gold's claim, or not; None where none is."""
+    found = Support(1, Entailment.SUPPORTED if recalled else Entailment.ABSENT, (1,) if recalled else ())
+    verdicts = AnswerVerdicts(
+        query_id="q",
+        context=("a",),
+        citations=(),
+        no_answer=False,
+        state=AnswerState.ASSERTS,
+        gold_claims=(GoldClaim("30 days"),),
+        gold_in_context=None if recalled is None else (found,),
+    )
+    known: dict[str, Any] = {"hits": (), "found": (), "ideal": (), "retrieved": 0, "k": 5}
+    query = MatchedQuery(query_id="q", **known, details=Details(verdicts=(verdicts,)))
+    run = replace(scores([float(good)], metric), query_ids=("q",), kept=KeptQueries(matched={"q": query}))
+    return replace(run, samples={"q": Sample(query_id="q", gains={})})
+
+
+@pytest.mark.parametrize(
     ("support", "expected"),
     [
         pytest.param(Support(1, Entailment.SUPPORTED, (1,), "30 days"), None, id="supported"),
@@ -400,6 +439,11 @@ def test_a_claim_without_support_is_named_without_a_baseline(
             Support(1, Entailment.UNVERIFIED, (1,), "made up"), ("unverified", ("a",), "made up"), id="a wrong quote"
         ),
         pytest.param(Support(1, Entailment.ABSENT, (9,)), ("absent", ("a", "b"), ""), id="a passage that is not there"),
+        pytest.param(
+            Support(1, Entailment.CONTRADICTED, (1,), "x" * 10_000),
+            ("contradicted", ("a",), "x" * (LONGEST_CLAIM - 1) + "…"),
+            id="a quote of all",
+        ),
     ],
 )
 def test_what_is_said_of_a_claim(support: Support, expected: tuple[str, tuple[str, ...], str] | None) -> None:

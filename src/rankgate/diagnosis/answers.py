@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from rankgate.metrics.answers import JudgedMetric, rests_on, supports
+from rankgate.metrics.answers import AnswerableMetric, JudgedMetric, rests_on, supports
 from rankgate.metrics.base import Metric
 from rankgate.metrics.contexts import ContextRecall
 from rankgate.metrics.gaps import baseline_column, filled
@@ -35,7 +35,7 @@ from rankgate.model.values import TOLERANCE, Details, RunField, Verdict
 from rankgate.model.verdicts import AnswerState, AnswerVerdicts, Support
 
 MAX_CLAIMS = 5  # of a question
-LONGEST_CLAIM = 300  # characters
+LONGEST_CLAIM = 300  # characters, also of a quote
 _LEAST_GONE = (Place.IN_CONTEXT, Place.REWRITTEN, Place.BEYOND, Place.GONE)
 _RECALL = ContextRecall()
 
@@ -81,7 +81,8 @@ def _unsupported(now: Scores) -> list[Unsupported]:
 def _unsupported_claim(text: str, support: Support, context: Sequence[str]) -> UnsupportedClaim:
     named = tuple(context[number - 1] for number in support.passages if number <= len(context))
     passages = named or tuple(context)
-    return UnsupportedClaim(text=text[:LONGEST_CLAIM], verdict=support.verdict, passages=passages, quote=support.quote)
+    quote = _cut(support.quote)
+    return UnsupportedClaim(text=_cut(text), verdict=support.verdict, passages=passages, quote=quote)
 
 
 def stage_found(metric: Metric, now: Scores, baseline: Scores) -> list[Diagnosis]:
@@ -124,7 +125,7 @@ def _stage(metric: Metric, new: MatchedQuery | None, old: MatchedQuery | None) -
     """Where a question that got worse got worse; None where no verdict says so.
 
     Retrieval is to blame where the context supports less of the gold answer than before, and the generator where it
-    does not and the metric is of the answer's claims.
+    does not and the metric is of the answer.
     """
     recall = _recall(new)
     baseline_recall = _recall(old)
@@ -132,7 +133,8 @@ def _stage(metric: Metric, new: MatchedQuery | None, old: MatchedQuery | None) -
         return Stage.RETRIEVAL
     if _asserts(old) and _asserts(new) is False:
         return Stage.REFUSAL
-    of_answer = _claims_of(metric) in (VerdictKind.SUPPORT, VerdictKind.GOLD_IN_ANSWER)
+    of_claims = _claims_of(metric) in (VerdictKind.SUPPORT, VerdictKind.GOLD_IN_ANSWER)
+    of_answer = of_claims or isinstance(metric, AnswerableMetric)
     return Stage.GENERATOR if of_answer and recall is not None and baseline_recall is not None else None
 
 
@@ -212,8 +214,8 @@ def _change(metric: JudgedMetric, now: AnswerVerdicts, baseline: AnswerVerdicts)
     return 0.0 if value is None or baseline_value is None else metric.direction.sign * (value - baseline_value)
 
 
-def _cut(claim: str) -> str:
-    return claim if len(claim) <= LONGEST_CLAIM else f"{claim[: LONGEST_CLAIM - 1].rstrip()}…"
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_CLAIM else f"{text[: LONGEST_CLAIM - 1].rstrip()}…"
 
 
 def _in_context(lost: LostClaim, key: str, run: _Repeat, baseline: _Repeat) -> LostClaim:

@@ -47,7 +47,7 @@ STAGE_WORDS: dict[Stage | None, tuple[str, str]] = {
     Stage.RETRIEVAL: ("retrieval", "the passages say less than before of what a right answer must say"),
     Stage.REFUSAL: ("refusal", "the answer asserted something before, and asserts nothing now"),
     Stage.GENERATOR: ("generator", "the passages say as much as before of what a right answer must say"),
-    None: ("worse", "no verdicts tell whether the passages still say what a right answer must say"),
+    None: ("worse", "no verdicts tell whether retrieval or the generator is at fault"),
 }
 
 _ADVICE = {
