@@ -207,20 +207,27 @@ def test_what_is_in_memory_is_judged_as_the_files(demo: Path) -> None:
     assert [(held.gates[0].line, held.provenance.criteria)] == [(None, "criteria")]
 
 
-def test_a_cause_that_only_lines_tell_is_found_in_memory_as_in_files(tmp_path: Path) -> None:
-    """The lists before reranking are read by no metric, so the run is opened a second time for them."""
+def test_what_only_lines_tell_is_found_in_memory_as_in_files(tmp_path: Path) -> None:
+    """The lists before reranking are read by no metric, so the run is opened a second time for them; and the system."""
     raw = [[f"d{at}", *(f"{at}-{rank}" for rank in range(20))] for at in range(40)]
     gold = [{"id": f"q{at}", "expected_output": [f"d{at}"]} for at in range(40)]
-    accepted = [{"query_id": f"q{at}", "topk": ids, "raw_topk": ids} for at, ids in enumerate(raw)]
-    run = [{**line, "topk": line["topk"][0 if at < 10 else 11 :]} for at, line in enumerate(accepted)]
+    accepted: list[dict[str, Any]] = [
+        {"query_id": f"q{at}", "topk": ids, "raw_topk": ids, "reranker": 1} for at, ids in enumerate(raw)
+    ]
+    run = [{**line, "topk": line["topk"][0 if at < 10 else 11 :], "reranker": 2} for at, line in enumerate(accepted)]
     criteria = {"gates": [{"name": "recall@5", "regression_max": 0.03}]}
     files = [tmp_path / f"{name}.jsonl" for name in ("gold", "run", "accepted")]
     for file, lines in zip(files, (gold, run, accepted), strict=True):
         file.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
     by_files = rankgate.check(files[0], files[1], baseline=files[2], criteria=criteria)
     held = rankgate.check(gold, run, baseline=accepted, criteria=criteria)
-    assert held.explanation.diagnosis == by_files.explanation.diagnosis
+    by_name = rankgate.check(
+        gold, {f"q{at}": line for at, line in enumerate(run)}, baseline=accepted, criteria=criteria
+    )
+    for each in (held, by_name):
+        assert each.explanation == by_files.explanation
     assert held.explanation.diagnosis[0].rule == "reranker"
+    assert [each.after for each in held.explanation.differences] == ["2"]
 
 
 @pytest.mark.parametrize("lazy", [list, iter, tuple, lambda lists: (each for each in lists)])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from numbers import Number
 from typing import Any
 
@@ -22,8 +24,10 @@ from rankgate.readers.loose_lines import loose_line, rankings_of
 from rankgate.readers.mapped import read_records
 from rankgate.readers.recognition import LISTS, ORDERS, plain
 from rankgate.readers.results import by_score, described, listed, to_items, written_line
+from rankgate.readers.run_lines import LOOKED_AT, provenance_of
 from rankgate.readers.run_shapes import loose_shape, to_ranking
 from rankgate.readers.samples import add_sample, judgments, spans_of, to_sample
+from rankgate.readers.strict_lines import PER_QUERY_KEYS
 from rankgate.readers.tables import usual_map
 
 File = str | os.PathLike[str]
@@ -74,11 +78,21 @@ def held_run(given: Any, needs: frozenset[RunField], how: Matching = BY_CHUNK, n
         form, path = named_file(given)
         return read_run(path, form, needs=needs)
     rows = _rows(given, _RETRIEVED)
+    lines: Iterable[Any] = rows or ()
     if rows is None:
-        rankings = [_ranking(query_id, entry, needs, how, name) for query_id, entry in _by_query(given, name)]
+        by_query = dict(_by_query(given, name))
+        lines = by_query.values()
+        rankings = [_ranking(query_id, entry, needs, how, name) for query_id, entry in by_query.items()]
     else:
         rankings = list(_of_rows(rows, needs, name))
-    return Run(name=name, format="python", rankings=iter(rankings))
+    return Run(name=name, format="python", rankings=iter(rankings), provenance=_provenance(lines))
+
+
+def _provenance(entries: Iterable[Any]) -> Mapping[str, Any]:
+    """What run lines say of the system, as those of a file do."""
+    lines = (each for each in islice(entries, LOOKED_AT) if isinstance(each, Mapping) and not LISTS.isdisjoint(each))
+    beside = ({key: value for key, value in line.items() if key not in PER_QUERY_KEYS} for line in lines)
+    return provenance_of(json.dumps(each, default=str).encode() for each in beside)
 
 
 def _python_number(value: Any) -> Any:

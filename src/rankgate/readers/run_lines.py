@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rankgate.readers.loose_lines import LooseLines
 
 LARGE = 100_000_000  # bytes
-_LOOKED_AT = 1_000  # lines: enough to tell, and a millisecond
+LOOKED_AT = 1_000  # lines: enough to tell, and a millisecond
 _FEW = 3  # values by which a run may be a mixture; of a query's own key a file has many
 
 
@@ -58,20 +58,24 @@ def read_jsonl_quickly(
 
 
 def provenance(source: Source) -> Mapping[str, Any]:
-    """What a JSONL run says about the system, by its first line; empty when that does not parse or says nothing.
-
-    The first lines of a file that follow, or those of `head`, may say otherwise: a key that has several values there is
-    given as `varies by line: v1, v2`, and one that has many belongs to the queries, unless it states a component.
-    """
+    """What a JSONL run says about the system, by the first lines of a file, or those of `head`."""
     with Path(source.file.path).open("rb") if source.file else io.BytesIO(source.head) as file:
         file.seek(source.file.start if source.file else 0)
-        lines = (line for line in islice(file, _LOOKED_AT) if not line.isspace())
-        stated = stated_beside(next(lines, b""))
-        texts = {key: {text: None} for key, (_, text) in stated.items()}
-        for line in lines if stated else ():
-            for key, (_, text) in stated_beside(line).items():
-                if key in texts:
-                    texts[key].setdefault(text)
+        return provenance_of(line for line in islice(file, LOOKED_AT) if not line.isspace())
+
+
+def provenance_of(lines: Iterator[bytes]) -> Mapping[str, Any]:
+    """What lines say about the system, by the first; empty when that does not parse or says nothing.
+
+    Those that follow may say otherwise: a key that has several values there is given as `varies by line: v1, v2`, and
+    one that has many belongs to the queries, unless it states a component.
+    """
+    stated = stated_beside(next(lines, b""))
+    texts = {key: {text: None} for key, (_, text) in stated.items()}
+    for line in lines if stated else ():
+        for key, (_, text) in stated_beside(line).items():
+            if key in texts:
+                texts[key].setdefault(text)
     values: dict[str, Any] = {}
     for key, (value, _) in stated.items():
         several = list(texts[key])
