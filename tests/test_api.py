@@ -204,6 +204,7 @@ def test_what_is_in_memory_is_judged_as_the_files(demo: Path) -> None:
     assert numbers(held) == numbers(by_files)
     assert held.verdict == by_files.verdict == "fail"
     assert (held.provenance.command, bool(by_files.provenance.command)) == ([], True)  # nothing to type repeats it
+    assert (held.conclusion.next, by_files.conclusion.next[1]) == ([], "explain")  # nor explains what no file has
     assert [(held.gates[0].line, held.provenance.criteria)] == [(None, "criteria")]
 
 

@@ -42,8 +42,13 @@ def call_of(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline: 
         judging.append("--untrusted-run")
     if inputs.verdicts or inputs.untrusted_run or (inputs.run and inputs.run.path == STDIN):
         judging += ["--store", inputs.verdicts or "verdicts.jsonl"]
-    has_store = inputs.baseline is not None or written.baseline is not None
-    return Call(options=options, judging=tuple(judging), retriever=criteria.retriever is not None, store=has_store)
+    return Call(
+        options=options,
+        judging=tuple(judging),
+        retriever=criteria.retriever is not None,
+        store=inputs.baseline is not None or written.baseline is not None,
+        typed=not (inputs.parsed_criteria or inputs.in_memory),
+    )
 
 
 def _is_to_repeat(named: InputFile | None, written: InputFile | None) -> bool:
@@ -89,9 +94,10 @@ def next_command(report: Report, conclusion: Conclusion) -> list[str]:
     After a verdict by labels of traffic it writes the page, which shows the questions whose results changed: no gold
     question explains it.
     """
-    if conclusion.kind is ConclusionKind.PASS and conclusion.strength in (Strength.RULED_OUT, Strength.UNCHANGED):
-        return []
     call = report.call or Call(retriever=True, store=True)
+    is_strong = conclusion.strength in (Strength.RULED_OUT, Strength.UNCHANGED)
+    if (conclusion.kind is ConclusionKind.PASS and is_strong) or not call.typed:
+        return []
     rows = [gate for gate in report.gates if gate.row_key == conclusion.row_key]
     if any(gate.over_traffic for gate in rows):
         return ["rankgate", "check", *_options(report, "gold", "run", "baseline"), "-o", PAGE]
@@ -149,7 +155,7 @@ def accept_command(report: Report, conclusion: Conclusion) -> list[str]:
     kinds = {reason.kind for gate in failing for reason in gate.decision.deciding}
     if conclusion.kind is not ConclusionKind.GATE_FAILS or not kinds <= {ReasonKind.REGRESSION, ReasonKind.LOST}:
         return []
-    if baseline is None or baseline.lineage is None:
+    if baseline is None or baseline.lineage is None or (report.call and not report.call.typed):
         return []
     return ["rankgate", "baseline", "accept", "--reason", "WHY", *_options(report, "gold", "run", "baseline")]
 

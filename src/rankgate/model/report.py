@@ -325,13 +325,14 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     """What the check was called with, for the next command: by option the files that the criteria do not name.
 
     `judging` is what a judge takes beside these. `retriever` says that the criteria name one, `store` that the place of
-    the baseline is known.
+    the baseline is known. Of what Python alone holds no command is `typed`.
     """
 
     options: Mapping[str, str] = {}
     judging: tuple[str, ...] = ()
     retriever: bool = False
     store: bool = False
+    typed: bool = True
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
