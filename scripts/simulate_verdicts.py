@@ -369,7 +369,7 @@ def segments(simulation: Simulation) -> None:
 def together(levels: list[float]) -> list[bool]:
     """Which of these levels count together."""
     by_name: dict[str | None, float] = {str(place): level for place, level in enumerate(levels)}
-    confidences = holm(by_name, 2 * LEVEL, len(levels))
+    confidences = holm(by_name, 2 * LEVEL)
     return [level < (1 - confidences[name]) / 2 for name, level in by_name.items()]
 
 

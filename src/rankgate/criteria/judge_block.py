@@ -4,10 +4,10 @@ import re
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, ValidationInfo, WithJsonSchema
+from pydantic import AfterValidator, Field, WithJsonSchema
 
-from rankgate.criteria.parts import Part, Text, refuse
-from rankgate.criteria.paths import beside
+from rankgate.criteria.gate import Count
+from rankgate.criteria.parts import Beside, Part, Text, refuse
 
 KEY_VARIABLE = "RANKGATE_JUDGE_KEY"
 AUTHORIZATION = "Authorization"
@@ -49,11 +49,6 @@ def _rubrics(texts: dict[str, str]) -> dict[str, str]:
     return texts
 
 
-def _beside(path: str, info: ValidationInfo) -> str:
-    return beside(info.context["at"], path) if info.context else path
-
-
-Count = Annotated[int, Field(ge=0)]
 Seconds = Annotated[float, Field(gt=0, le=3_600)]
 
 
@@ -81,9 +76,7 @@ class Timeouts(Part):
 class CalibrationFile(Part):
     """What people found of the judge."""
 
-    file: Annotated[Text, AfterValidator(_beside)] = Field(
-        description="Written by `rankgate judge calibrate`; relative to this file."
-    )
+    file: Beside = Field(description="Written by `rankgate judge calibrate`; relative to this file.")
     max_days: Count = Field(default=180, description="How old it may be; an older one counts as none.")
 
 
@@ -108,7 +101,7 @@ class JudgeBlock(Part):
     repeats: Annotated[int, Field(ge=1, le=25)] = Field(default=1, description="Verdicts on each question; averaged.")
     budget: Budget = Field(default={}, validate_default=True, description="Limits of requests and tokens.")
     timeouts: Timeouts = Field(default={}, validate_default=True, description="Limits of seconds.")
-    prompts: Annotated[Text, AfterValidator(_beside)] | None = Field(
+    prompts: Beside | None = Field(
         default=None, description="Folder with prompts in place of ours, relative to this file: another judge."
     )
     rubrics: Annotated[dict[str, Text], AfterValidator(_rubrics)] = Field(

@@ -13,8 +13,8 @@ import msgspec
 from pydantic import AfterValidator, Field, Strict, ValidationInfo, model_validator
 
 from rankgate.criteria.gate import MAX_UNJUDGED, Confidence, Count, Gate, MaxUnjudged, Severity, WrittenEvidence
-from rankgate.criteria.parts import Listed, NotWritten, OnUse, Part, ReadAs, Text, optional, refuse, validated
-from rankgate.criteria.paths import MAX_BYTES, WAIVERS, InputFile, beside, location
+from rankgate.criteria.parts import Beside, Listed, NotWritten, OnUse, Part, ReadAs, Text, optional, refuse, validated
+from rankgate.criteria.paths import MAX_BYTES, WAIVERS, InputFile, location
 from rankgate.errors import Problem, RankgateError, bad_input, did_you_mean, shown
 from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import COVERAGE, DEFAULT_K, SEPARATOR, By, Matching
@@ -37,10 +37,6 @@ _OF_THE_FILE = ("evidence", "confidence", "max_unjudged")  # what a gate takes f
 
 def _placed(path: str, info: ValidationInfo) -> str:
     return location(path, info.context["at"]) if info.context else path
-
-
-def _beside(path: str, info: ValidationInfo) -> str:
-    return beside(info.context["at"], path) if info.context else path
 
 
 PlacedPath = Annotated[str, AfterValidator(_placed), Field(description="Path of the file, relative to this one.")]
@@ -83,9 +79,7 @@ class Inputs(Part):
     traffic_labels: PlacedPath | None = optional(
         "What people said of documents of these, as `rankgate gold merge` writes it; no file is no label."
     )
-    waivers: Annotated[Text, AfterValidator(_beside)] = optional(
-        "Waivers; without the key this file, if it is there.", WAIVERS, validate_default=True
-    )
+    waivers: Beside = optional("Waivers; without the key this file, if it is there.", WAIVERS, validate_default=True)
 
 
 class Age(Part):

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Annotated, Any, ClassVar, NoReturn, Self, TypeVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -33,6 +34,7 @@ from pydantic_core.core_schema import (
     with_info_plain_validator_function,
 )
 
+from rankgate.criteria.paths import beside
 from rankgate.errors import RankgateError
 from rankgate.readers.yaml_text import KeyPath, YamlDocument
 
@@ -156,10 +158,15 @@ def _unwritten(value: Any, info: ValidationInfo) -> Any:
     return value
 
 
+def _beside(path: str, info: ValidationInfo) -> str:
+    return beside(info.context["at"], path) if info.context else path
+
+
 _UNWRITTEN = BeforeValidator(_unwritten)
 T = TypeVar("T")
 Listed = Annotated[tuple[T, ...], Strict(strict=False)]  # a list in the file
 Text = Annotated[str, Field(min_length=1)]
+Beside = Annotated[Text, AfterValidator(_beside)]  # a path relative to the file
 NotWritten = Annotated[SkipJsonSchema[T], _UNWRITTEN]  # what the file may not say of itself
 
 

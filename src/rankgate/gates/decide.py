@@ -97,7 +97,7 @@ def _rule(measurement: Measurement, *, may_block: bool) -> Rulings:
         from rankgate.gates.drops import rule_drop  # noqa: PLC0415 -- paid only where a drop is limited
 
         rulings = rule_drop(measurement, may_block=may_block)
-    counted = measurement.counted or measurement.value
+    counted = measurement.counted
     if not lacking and counted is not None and gate.threshold is not None:
         rulings = replace(rulings, limits=[*rulings.limits, _floor(measurement, counted)])
     doubts = _doubts(measurement) if measurement.value else []

@@ -142,7 +142,7 @@ def moved_most(changes: Sequence[float], parts: Mapping[str, Sequence[int]]) -> 
         spread = math.sqrt(variance / len(rows) * (1 - len(rows) / count))
         of_part = math.fsum(sizes[row] for row in rows) / len(rows)
         levels[name] = math.erfc((of_part - mean) / spread / math.sqrt(2)) / 2 if spread else 1.0
-    confidences = holm(levels, 2 * MOVED, len(levels))
+    confidences = holm(levels, 2 * MOVED)
     return {name: levels[name] for name in parts if levels[name] < (1 - confidences[name]) / 2}
 
 
@@ -156,7 +156,7 @@ def _proven(
     """(b), by Holm among the parts that moved."""
     tested = {name: LostPart(name, tuple(parts[name]), *_tested(changes, parts[name], clusters)) for name in moved}
     levels: dict[str | None, float] = {name: each.p for name, each in tested.items()}
-    confidences = holm(levels, 2 * level, len(levels))
+    confidences = holm(levels, 2 * level)
     return [each for name, each in tested.items() if each.p < (1 - confidences[name]) / 2]
 
 

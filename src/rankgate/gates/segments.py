@@ -180,13 +180,13 @@ def _corrected(gate: Gate, parts: Sequence[_Part]) -> dict[str | None, float]:
     """The confidence at which each segment is judged, by Holm; floor and drop share it where a segment has both."""
     levels: dict[str | None, float] = {part.name: min(_levels(gate.metric, part), default=1.0) for part in parts}
     tests = 2 if any(None not in (part.gate.threshold, part.gate.regression_max) for part in parts) else 1
-    return holm(levels, (1 - gate.confidence) / tests, len(levels))
+    return holm(levels, (1 - gate.confidence) / tests)
 
 
 def _corrected_drops(gate: Gate, parts: Sequence[_Part]) -> dict[str | None, float]:
     """The same where single segments are judged without a correction: the confidence at which they surely fell."""
     levels: dict[str | None, float] = {part.name: _drop_level(part) for part in parts if part.baseline}
-    return holm(levels, 1 - gate.confidence, len(levels))
+    return holm(levels, 1 - gate.confidence)
 
 
 def _drop_level(part: _Part) -> float:

@@ -12,8 +12,6 @@ from functools import lru_cache, partial
 
 _DATE_LINE = r"\A\s*Date:[^\n]*\n?"
 _SPEAKER = r"(?m)^[ \t]*(?:user|assistant): "
-
-
 # Quotes and dashes of any kind are one; soft hyphens and marks without width are none.
 _SINGLE, _DOUBLE = "\u2018\u2019\u201a\u201b\u2032`\u00b4\u02bc", "\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb"
 _NO_WIDTH = "\xad\u200b\u200c\u200d\u2060\ufeff"

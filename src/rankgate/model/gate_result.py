@@ -304,7 +304,6 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
 
 Parts = Mapping[str, type[msgspec.Struct]]  # by the field that holds it
 
-
 # The values of a result that report.json has no key for: it has their keys beside the others.
 GATE_PARTS: Parts = {
     "measured": MeasuredValue,

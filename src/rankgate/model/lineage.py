@@ -109,16 +109,9 @@ COMPONENTS: dict[str, tuple[str, ...]] = {
 
 
 GOLD, OTHER = "gold", "other"
-
-
 LABELS, QUESTIONS, AS_OF = "labels", "questions", "as_of"
-
-
 KNOWN_KEYS = frozenset(key for keys in COMPONENTS.values() for key in keys)
-
 RECORDING = "recording"  # how the run was made, which is another thing each time
-
-
 _EXACT = 1e15  # below it, a whole number as a fraction is exact
 
 

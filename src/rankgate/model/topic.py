@@ -37,14 +37,10 @@ class Numbers:
         self.harm = -self.direction.sign * self.change  # the change for the worse, as a size
         self.falls = self.direction is Direction.HIGHER  # where it gets worse
         self.of_floor = conclusion.rule == "floor"
-        self.decimals = self._decimals(conclusion)
-
-    def _decimals(self, conclusion: Conclusion) -> int:
         of_drop = conclusion.rule == "drop"
-        decimals = limit_decimals(conclusion.limit, self.change if of_drop else conclusion.now, self.unit)
+        self.decimals = limit_decimals(conclusion.limit, self.change if of_drop else conclusion.now, self.unit)
         if of_drop and conclusion.before is not None and conclusion.now is not None:
-            return max(decimals, distinguishing_decimals(self.now, self.before, self.unit))
-        return decimals
+            self.decimals = max(self.decimals, distinguishing_decimals(self.now, self.before, self.unit))
 
     def decimals_beside(self, bound: float) -> int:
         """Those with which the end of the interval also differs from the limit that it does not clear."""

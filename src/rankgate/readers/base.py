@@ -209,8 +209,6 @@ def question_of(written: WrittenQuestion | str | None) -> str | None:
 
 
 TEXT_KEY = "question_sha256"  # of a line
-
-
 DIGITS = 16  # of a digest, at least
 
 

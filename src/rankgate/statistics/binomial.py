@@ -44,16 +44,16 @@ def hypergeometric_tail(hits: int, drawn: int, marked: int, total: int) -> float
     return min(1.0, math.fsum(map(math.exp, terms)))
 
 
-def holm(levels: Mapping[str | None, float], share: float, among: int) -> dict[str | None, float]:
+def holm(levels: Mapping[str | None, float], share: float) -> dict[str | None, float]:
     """The confidence of each of several two-sided tests by their one-sided levels: Holm's step-down.
 
-    The k-th level (from 0) is judged at 1 − share / (among − k) and proven below half of that error; from the first
-    that is not, all have the same confidence. Tests beyond those given, up to `among`, count as never proven.
+    Of n levels the k-th (from 0) is judged at 1 − share / (n − k) and proven below half of that error; from the first
+    that is not, all have the same confidence.
     """
     order = sorted(levels, key=levels.__getitem__)
     confidences: dict[str | None, float] = {}
     for rank, name in enumerate(order):
-        confidences[name] = 1 - share / (among - rank)
+        confidences[name] = 1 - share / (len(order) - rank)
         if not levels[name] < (1 - confidences[name]) / 2:
             return confidences | dict.fromkeys(order[rank:], confidences[name])
     return confidences
