@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+ABOUT = "Print what scripts/tables has of this script, whose first lines say what the options are."
+
 Row = TypeVar("Row")
 Column = TypeVar("Column")
 
@@ -38,9 +40,7 @@ def percent(share: float) -> str:
 
 def quick_or_not(seed: int, rough: int, samples: int) -> tuple[int, int]:
     """The seed, and how many samples a cell has: as the script's docstring says of ``--quick`` and ``--seed``."""
-    parser = argparse.ArgumentParser(
-        description="Print tables of scripts/tables; what each option is stands in the script."
-    )
+    parser = argparse.ArgumentParser(description=ABOUT)
     parser.add_argument("--quick", action="store_true", help="seconds instead of minutes, and rough")
     parser.add_argument("--seed", type=int, default=seed)
     options = parser.parse_args()
@@ -49,9 +49,7 @@ def quick_or_not(seed: int, rough: int, samples: int) -> tuple[int, int]:
 
 def noisy_systems(seed: int, name: str, count: int) -> argparse.Namespace:
     """``seed``, how many of what is named, and the folders of collections that stand beside made systems."""
-    parser = argparse.ArgumentParser(
-        description="Print tables of scripts/tables; what each option is stands in the script."
-    )
+    parser = argparse.ArgumentParser(description=ABOUT)
     parser.add_argument(f"--{name}", type=int, default=count)
     parser.add_argument("--seed", type=int, default=seed)
     parser.add_argument("--collections", type=Path)
