@@ -81,6 +81,7 @@ def test_six_calls_serve_all(tmp_path: Path) -> None:
     [
         pytest.param(None, False, AnswerState.MISSING, 0, id="no answer in the line"),
         pytest.param(" \n", False, AnswerState.MISSING, 0, id="blank"),
+        pytest.param("\u200b\u2060", False, AnswerState.MISSING, 0, id="characters that nobody sees"),
         pytest.param("", True, AnswerState.ABSTAINED, 0, id="blank and said to abstain"),
         pytest.param(REFUSAL, False, AnswerState.ABSTAINED, 1, id="a refusal"),
         pytest.param(REFUSAL, True, AnswerState.ABSTAINED, 1, id="a refusal that is said to be one"),

@@ -63,6 +63,8 @@ def test_false_evidence_rate(
         pytest.param({}, Generated(answer="30 days."), 1, id="an answer"),
         pytest.param({}, Generated(answer="I cannot say."), 1, id="a refusal in words is one"),
         pytest.param({}, Generated(answer=" \n\u3000"), 0, id="blank"),
+        pytest.param({}, Generated(answer="\u200b \ufeff\u2060\x00"), 0, id="characters that nobody sees"),
+        pytest.param({}, Generated(answer="\u200b7"), 1, id="and one that is seen"),
         pytest.param({}, Generated(answer=None), 0, id="none"),
         pytest.param({}, None, 0, id="a line without an answer"),
         pytest.param({}, Generated(answer=None, abstained=True), 0, id="declared"),

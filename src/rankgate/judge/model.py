@@ -14,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import asdict, force_setattr
 
-from rankgate.model.answers import GoldClaim
+from rankgate.model.answers import GoldClaim, says_nothing
 
 Mode = Literal["json_schema", "json_object", "prompt"]
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -47,8 +47,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """What it says; empty where it is none, or blank."""
-        return "" if self.answer is None or self.answer.isspace() else self.answer
+        """What it says; empty where it says nothing."""
+        return "" if self.answer is None or says_nothing(self.answer) else self.answer
 
     @property
     def passages(self) -> tuple[str, ...]:

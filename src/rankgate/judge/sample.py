@@ -19,7 +19,7 @@ from rankgate.judge.records import Known
 from rankgate.judge.tasks import Entail
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.names import parse_metric
-from rankgate.model.answers import LABELLED, VerdictKind
+from rankgate.model.answers import LABELLED, VerdictKind, says_nothing
 from rankgate.model.verdicts import AnswerVerdicts
 
 LEAST = 40  # answers in a sample
@@ -144,7 +144,7 @@ def draw(
         for query, item in items.items()
     }
     order = sorted(items, key=luck.__getitem__)
-    units = tuple(AnswerKey(query, items[query].key if items[query].answer.strip() else "") for query in order)
+    units = tuple(AnswerKey(query, "" if says_nothing(items[query].answer) else items[query].key) for query in order)
     sampled = units[:number]
     chosen = tuple(items[unit.query_id] for unit in sampled if unit.key)
     sample = digest([item.key for item in chosen])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from msgspec.structs import force_setattr
 
 from rankgate.metrics.base import BaseMetric, Cutoff, Kind
-from rankgate.model.answers import AnswerFlaw
+from rankgate.model.answers import AnswerFlaw, says_nothing
 from rankgate.model.scores import MatchedQuery
 from rankgate.model.values import Details, Direction, RunField, Unit
 from rankgate.statistics.quantiles import quantile as empirical_quantile
@@ -78,7 +78,7 @@ class GivenRate(LineMetric, frozen=True, kw_only=True):
         if query.sample is None or query.sample.no_answer:
             return None
         generated = query.details.generated if query.details else None
-        return float(generated is not None and not generated.abstained and bool((generated.answer or "").strip()))
+        return float(generated is not None and not generated.abstained and not says_nothing(generated.answer))
 
 
 class SourceCoverage(LineMetric, frozen=True, kw_only=True):

@@ -23,6 +23,11 @@ def has_labels(metric: str) -> bool:
     return metric.partition("(")[0] in (*LABELLED, *OF_CRITERIA)
 
 
+def says_nothing(answer: str | None) -> bool:
+    """Whether an answer is missing, or has only white space and characters that nobody sees, as a zero-width one."""
+    return all(sign.isspace() or not sign.isprintable() for sign in answer or "")
+
+
 class AnswerFlaw(Enum):
     """A way in which all answers of a run can go wrong, in the words for it."""
 
