@@ -192,6 +192,25 @@ def test_a_lost_answer_to_an_update_is_asked_for_again(github: GitHub, method: s
     assert bodies(github, pull) == [f"{mark(pull).line()}\nnew"]
 
 
+def test_a_comment_that_is_deleted_while_it_is_updated_is_posted_anew(github: GitHub) -> None:
+    pull = github.new_pull()
+    post(github, pull, mark(pull, 1), "old")
+    (comment,) = github.comments(pull.number)
+    path = f"/issues/comments/{comment.id}"
+    github.meanwhile("PATCH", path, partial(github.do, "DELETE", path, by=github.token))
+    assert post(github, pull, mark(pull, 2), "new") == "created"
+    assert bodies(github, pull) == [f"{mark(pull, 2).line()}\nnew"]
+
+
+def test_one_that_is_listed_and_may_not_be_edited_is_told_of(github: GitHub) -> None:
+    pull = github.new_pull()
+    post(github, pull, mark(pull, 1), "old")
+    github.status("PATCH", "/issues/comments/", 404, json={"message": "Not Found"}, times=100)
+    with pytest.raises(ForgeError, match="404 Not Found"):
+        post(github, pull, mark(pull, 2), "new")
+    assert len(bodies(github, pull)) == 1
+
+
 @pytest.mark.parametrize("done", [True, False], ids=["done", "not done"])
 @pytest.mark.parametrize("method", ["POST", "PATCH", "DELETE", "GET"])
 def test_the_page_of_a_proxy_in_place_of_an_answer_makes_no_second_comment(

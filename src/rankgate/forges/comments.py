@@ -114,8 +114,13 @@ class PullThread(msgspec.Struct, frozen=True):
         self.client.send("POST", f"/repos/{self.repository}/issues/{self.pull}/comments", {"body": body})
 
     def edit(self, number: int, body: str) -> None:
-        """Another text of a comment."""
-        self.client.send("PATCH", f"/repos/{self.repository}/issues/comments/{number}", {"body": body})
+        """Another text of a comment; where somebody has deleted it, the answer is lost."""
+        try:
+            self.client.send("PATCH", f"/repos/{self.repository}/issues/comments/{number}", {"body": body})
+        except ForgeError as error:
+            if error.status != HTTPStatus.NOT_FOUND:
+                raise
+            raise LostResponseError(str(error), error.status) from error
 
     def delete(self, number: int) -> None:
         """Take a comment away, if it is there."""
