@@ -21,9 +21,7 @@ from rankgate.errors import bad_input, shown
 from rankgate.files.writing import write_atomic
 from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.estimates import Estimate, estimate
-from rankgate.metrics.evaluation import in_numbers
 from rankgate.metrics.plan import require_fields, require_gold_queries
-from rankgate.metrics.scored_baseline import Compared
 from rankgate.metrics.scored_run import scored
 from rankgate.model.scores import Scores
 from rankgate.model.values import Details, Gold, Item, Ranking, RunField
@@ -87,15 +85,17 @@ def run(arguments: argparse.Namespace) -> int:
         write_atomic(arguments.per_query, per_query_lines(scores))
     if arguments.as_of and RunField.VERSIONS in scores.unstated:
         raise bad_input("--as-of reads `doc_version` of the items, which the run states nowhere", file=opened.name)
-    later: list[tuple[Metric, Compared]] = []
+    as_of: dict[str, Any] = {}
     after: list[Block] = []
     if arguments.as_of:
         from rankgate.cli.compare import compared_with, comparison_table
+        from rankgate.metrics.scored_baseline import in_numbers
 
-        later = [*compared_with(gold, plan, scores, {query_id: as_of.kept for query_id, as_of in seen.items()})]
+        later = [*compared_with(gold, plan, scores, {query_id: dated.kept for query_id, dated in seen.items()})]
+        as_of = {metric.name: {"as_of": in_numbers(pairs)} for metric, pairs in later}
         after = ["", comparison_table(later, "value", "as of"), "", _as_of_text(_as_of_counts(seen))]
     if arguments.format == "json":
-        say(_json(estimates, scores, dict(later), seen))
+        say(_json(estimates, scores, as_of, seen))
         return 0
     rows = [("metric", "value", "95% interval", "queries", "at 0", "at 1"), *(_row(*each) for each in estimates)]
     odd = unmatched(gold, plan, scored_run)
@@ -169,7 +169,7 @@ def per_query_lines(scores: Scores) -> bytes:
 def _json(
     estimates: Sequence[tuple[Metric, Estimate | None]],
     scores: Scores,
-    later: Mapping[Metric, Compared],
+    as_of: Mapping[str, Any],
     seen: dict[str, AsOf],
 ) -> str:
     total = len(scores.query_ids)
@@ -178,10 +178,9 @@ def _json(
     for metric, estimated in estimates:
         value = nothing if estimated is None else msgspec.to_builtins(estimated)
         judged = {"with_judge": judged_value(metric, scores)} if scores.with_judge else {}
-        described[metric.name] = {**value, **judged}
-        described[metric.name] |= {"as_of": in_numbers(later[metric])} if later else {}
+        described[metric.name] = {**value, **judged, **as_of.get(metric.name, {})}
     counts = {"missing": len(scores.missing), "unjudged": len(scores.unknown_queries), "duplicates": scores.duplicates}
-    dated = {"as_of": _as_of_counts(seen)} if later else {}
+    dated = {"as_of": _as_of_counts(seen)} if as_of else {}
     return as_json({"metrics": described, "queries": {"total": total, **counts}, **dated})
 
 

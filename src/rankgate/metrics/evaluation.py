@@ -16,7 +16,7 @@ from rankgate.metrics.held import GoldLike, RunLike, held_gold, held_run, refuse
 from rankgate.metrics.matching import DEFAULT_K, By, Matching
 from rankgate.metrics.names import UnknownMetricError, at_cutoffs, parse_metric, parse_metrics
 from rankgate.metrics.plan import Plan, require_fields, require_gold_queries
-from rankgate.metrics.scored_baseline import ids_of
+from rankgate.metrics.scored_baseline import ids_of, in_numbers
 from rankgate.metrics.scored_run import of_gold, score_run, without_own
 from rankgate.model.scores import Scores
 from rankgate.model.values import RunField
@@ -103,16 +103,6 @@ class RunComparison(Shown, msgspec.Struct, frozen=True):
         """What `rankgate compare --format json` prints."""
         queries = {"total": self.total, "missing_a": self.missing_a, "missing_b": self.missing_b}
         return {"metrics": {name: in_numbers(each) for name, each in self.metrics.items()}, "queries": queries}
-
-
-def in_numbers(pairs: Comparison | Estimate | None) -> dict[str, Any] | None:
-    """As plain values; None where no query has a value in both."""
-    if pairs is None:
-        return None
-    if isinstance(pairs, Estimate):
-        return {"a": None, "b": pairs.value, "delta": None, "ci": pairs.ci, "n_pairs": pairs.n}
-    change = {"a": pairs.baseline, "b": pairs.value, "delta": pairs.delta, "ci": pairs.ci, "n_pairs": pairs.n_pairs}
-    return {**change, "better": pairs.better, "worse": pairs.worse}
 
 
 def _canonical(name: str, known: Mapping[str, object]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -90,3 +91,13 @@ def _compared(metric: Metric, first: Scores, second: Scores) -> Compared:
         return estimate(column, metric, clusters=second.clusters)
     same = same_lists(metric, second, first)
     return compare(metric, column, baseline_column(metric, first), clusters=second.clusters, same=same)
+
+
+def in_numbers(pairs: Compared) -> dict[str, Any] | None:
+    """As plain values; None where no query has a value in both."""
+    if pairs is None:
+        return None
+    if isinstance(pairs, Estimate):
+        return {"a": None, "b": pairs.value, "delta": None, "ci": pairs.ci, "n_pairs": pairs.n}
+    change = {"a": pairs.baseline, "b": pairs.value, "delta": pairs.delta, "ci": pairs.ci, "n_pairs": pairs.n_pairs}
+    return {**change, "better": pairs.better, "worse": pairs.worse}
