@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import overload
 
 from msgspec.structs import replace
@@ -41,7 +41,7 @@ from rankgate.model.details import (
 )
 from rankgate.model.gate_result import GateResult
 from rankgate.model.report import Report, Segment
-from rankgate.model.scores import MatchedQuery, Scores
+from rankgate.model.scores import MatchedQuery, RankSummary, Scores
 from rankgate.model.values import CONFIDENCE, EvidenceState, Gold, Ranking, Sample
 
 MAX_TAGS = 40  # with a row and curves of their own
@@ -225,6 +225,12 @@ class QuestionsOf(Sequence[Question]):
     candidate: Scores
     baseline: Scores | None
 
+    @cached_property
+    def _ranks(self) -> tuple[Sequence[RankSummary | None], ...]:
+        """By row the summaries before and now: a page asks for each question twice, in two orders."""
+        by_id = [scores.rank_summaries if scores else {} for scores in (self.baseline, self.candidate)]
+        return tuple([summaries.get(sample.query_id) for sample in self.samples] for summaries in by_id)
+
     def __len__(self) -> int:
         return len(self.samples)
 
@@ -241,8 +247,7 @@ class QuestionsOf(Sequence[Question]):
         query_id = sample.query_id
         new = self.candidate.matched.get(query_id)
         old = baseline.matched.get(query_id) if baseline else None
-        before = baseline.rank_summaries.get(query_id) if baseline else None
-        expected = tuple(document_moves(sample, before, self.candidate.rank_summaries.get(query_id)))
+        expected = tuple(document_moves(sample, *[summaries[row] for summaries in self._ranks]))
         is_new = baseline is not None and query_id in baseline.new_queries
         return Question(
             query_id=query_id,
