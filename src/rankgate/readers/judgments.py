@@ -5,7 +5,6 @@ Every shape is a map, as `inputs.gold.map` is one; what people call columns and 
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -29,8 +28,8 @@ from rankgate.readers.gold_columns import (
     usual_fields,
     with_segments,
 )
-from rankgate.readers.json_text import RAGAS_CSV, any_json, source_json
-from rankgate.readers.mapped import Records, is_number, json_records, looked_up
+from rankgate.readers.json_text import RAGAS_CSV, source_json
+from rankgate.readers.mapped import Records, entries_under, is_number, json_records, looked_up
 from rankgate.readers.mapping import Finder, advice, look_up, named_in, system_columns, unpacked, usual_names
 from rankgate.readers.parquet import opened as opened_parquet
 from rankgate.readers.recognition import LINE_KEYS, SAMPLE_KEYS, Beginning, GoldFormat, Likeness
@@ -43,7 +42,8 @@ _YES_OR_NO = ("yes", "no", "y", "n", "true", "false", "relevant", "irrelevant")
 # What a tool's export lists its queries under, and a key within: OpenSearch, Elasticsearch's request and response, and
 # Quepid. A response has the ratings of hits alone.
 _EXPORTS = {"judgmentRatings": "judgmentRatings", "requests": "ratings", "details": "hits", "queries": "ratings"}
-_RESPONSE = FieldMap(records="details", query_id="key", items="hits", chunk_id="hit._id", gain="rating")
+_RESPONSE = "details"
+_OF_RESPONSE = FieldMap(query_id="key", items="hits", chunk_id="hit._id", gain="rating")
 
 
 def read_mapped_gold(fields: FieldMap, source: Source, log: ProblemLog) -> dict[str, Sample]:
@@ -56,7 +56,7 @@ def read_mapped_gold(fields: FieldMap, source: Source, log: ProblemLog) -> dict[
 def read_usual_gold(source: Source, log: ProblemLog, *, fractions: bool = False) -> dict[str, Sample]:
     """Samples from a file whose columns or keys have usual names; scores are gains if whole, or with `fractions`."""
     under = _export(source.head)
-    if under == _RESPONSE.records:
+    if under == _RESPONSE:
         return _read_response(source, log)
     opened = nullcontext(_exported(source, under)) if under else records_of(source, log, missing=False)
     with opened as records:
@@ -77,13 +77,12 @@ def read_usual_gold(source: Source, log: ProblemLog, *, fractions: bool = False)
 
 def _read_response(source: Source, log: ProblemLog) -> dict[str, Sample]:
     """Samples of a response of `_rank_eval`; a query whose search failed is noted, for its ratings are not there."""
-    text = source.text()
-    response = any_json(text)
+    response = source_json(source)
     failures = response.get("failures") if isinstance(response, Mapping) else None
     for query_id in failures if isinstance(failures, Mapping) else ():
         why = "the search failed, so that its ratings are not here; name the request, or a response without failures"
         log.add(Problem(why, source.name, None, f"failures.{query_id}"))
-    return read_mapped_gold(_RESPONSE, replace(source, stream=io.BytesIO(text.encode())), log)
+    return read_judgments(_OF_RESPONSE, entries_under(response, _RESPONSE, source.name), log)
 
 
 def _read_rows(fields: FieldMap, records: Records, log: ProblemLog) -> dict[str, Sample]:

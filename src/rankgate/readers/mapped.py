@@ -245,26 +245,27 @@ def _plain(value: Any) -> Any:
     return value.isoformat() if hasattr(value, "isoformat") else value
 
 
+def entries_under(document: Any, under: str, name: str) -> Records:
+    """The entries of the list under that name, or `key`s with `value`s in place of a list, with their places."""
+    listed = look_through(document, under) if under else document
+    if isinstance(listed, Mapping):
+        for key, value in listed.items():
+            entries = value if isinstance(value, Mapping) else {}
+            yield Problem("", name), {**entries, "key": key, "value": value}
+        return
+    if not isinstance(listed, list):
+        names = ", ".join(map(shown, names_of(document))) if listed is MISSING else shown(listed)
+        raise bad_input(f"expected a list under {shown(under)} (found: {names})", file=name, key="map.records")
+    yield from ((Problem("", name, None, f"{under}[{at}]"), each) for at, each in enumerate(listed))
+
+
 def json_records(source: Source, log: ProblemLog, under: str | None = None, *, missing: bool = True) -> Records:
     """The values of JSONL, or the entries of one JSON list, with their places; a line that is none is noted.
 
-    Where values may be `missing`, NaN and Infinity are null.
-
-    With `under` the file is one value, with the list under that name, or `key`s with `value`s in place of a list.
+    Where values may be `missing`, NaN and Infinity are null. With `under` the file is one value, as `entries_under`.
     """
     if under is not None:
-        document = source_json(source, missing=missing)
-        listed = look_through(document, under) if under else document
-        if isinstance(listed, Mapping):
-            for key, value in listed.items():
-                entries = value if isinstance(value, Mapping) else {}
-                yield Problem("", source.name), {**entries, "key": key, "value": value}
-            return
-        if not isinstance(listed, list):
-            names = ", ".join(map(shown, names_of(document))) if listed is MISSING else shown(listed)
-            message = f"expected a list under {shown(under)} (found: {names})"
-            raise bad_input(message, file=source.name, key="map.records")
-        yield from ((Problem("", source.name, None, f"{under}[{at}]"), each) for at, each in enumerate(listed))
+        yield from entries_under(source_json(source, missing=missing), under, source.name)
         return
     if source.head.lstrip().startswith(b"["):
         yield from (
