@@ -102,6 +102,7 @@ def run(content: str | bytes, form: str | None = None) -> tuple[str, dict[str, l
         pytest.param(
             '{"id": "q", "expected_output": ["a"], "actual_output": ["b"]}\n', "jsonl", id="jsonl, a run beside it"
         ),
+        pytest.param('{"id": "samples", "expected_output": ["a"]}\n', "jsonl", id="jsonl, a question about samples"),
         pytest.param("q\t0\ta\t1\n", "qrels", id="qrels with tabs"),
         pytest.param("q 0 a 1\r\n", "qrels", id="qrels with CRLF"),
         pytest.param("\nq 0 a 1\n", "qrels", id="qrels after a blank line"),
@@ -137,6 +138,7 @@ def test_gold_is_recognised(content: str, form: str) -> None:
         pytest.param(f"[{LINE}]", "json", id="json, list"),
         pytest.param(f"[\n{LINE}\n]", "json", id="json, list, a line each"),
         pytest.param("q\tQ0\ta\t1\t0.5\ttag\n", "trec", id="trec with tabs"),
+        pytest.param('{"In Q0 of last year?": {"a": 0.5}}', "dict", id="dict, a question that looks like a TREC row"),
         pytest.param("q:1 0 a 1 0.5 tag\n", "trec", id="trec with a colon"),
         pytest.param("\nq Q0 a 1 0.5 tag\n", "trec", id="trec after a blank line"),
     ],

@@ -122,7 +122,8 @@ def _recognise_jsonl(start: Beginning) -> Likeness:
 
 
 def _like_lines(start: Beginning) -> bool:
-    return start.json == "{" and start.is_jsonl({"expected_output", "id"}) and b'"samples"' not in start.line
+    of_samples = "samples" in start.keys if start.keys else b'"samples"' in start.line
+    return start.json == "{" and start.is_jsonl({"expected_output", "id"}) and not of_samples
 
 
 YAML = GoldFormat(

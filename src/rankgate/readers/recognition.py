@@ -37,6 +37,7 @@ _FIRST_SCORES = (
     rf"\s*\{{\s*(?:{_STRING}\s*:\s*\{{\s*\}}\s*,\s*)*(?P<query>{_STRING})\s*:\s*"
     rf"(?P<scores>\{{\s*(?:{_STRING}\s*:\s*[-\w.+]+\s*,\s*)*{_STRING}\s*:\s*[-\w.+]+\s*\}})"
 )
+_ENDS = (b"}", b"]", b",", b"{", b"[")  # how a line of JSON ends
 _FIRST_KEY = rf"\s*\{{\s*({_STRING})"
 
 # What a file is that begins so, and what to write in its place.
@@ -95,6 +96,8 @@ class Beginning:
     @cached_property
     def is_trec(self) -> bool:
         """Whether the first row has the columns of a TREC run, with the `Q0` that is usual there, or more of them."""
+        if self.head[:1] in (b"{", b"[") and self.line.rstrip().endswith(_ENDS):
+            return False
         return len(self.columns) >= _TREC_COLUMNS and self.columns[1].upper() == b"Q0"
 
     @cached_property
