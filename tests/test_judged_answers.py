@@ -290,7 +290,7 @@ def test_validate_says_what_judging_costs_and_what_it_can_show(project: Project)
     allowed, assumed = "drops of 5.4 to 7.1 pp or more are", "spread of 0.29 to 0.49 assumed, as between real systems"
     lines = validated(project)
     assert cost in lines
-    seen = f"with 100 questions, {allowed} detected 80 % of the time (3.0 pp allowed; {assumed})"
+    seen = f"with 100 questions, {allowed} detected in 4 of 5 runs (3.0 pp allowed; {assumed})"
     assert f"note: gate 'faithfulness': {seen}; about 67 to 189 questions would detect 6.0 pp" in lines
     assert "note: gate 'faithfulness': floors and drops may block" in lines
     project.judge("run.jsonl", "base.jsonl")

@@ -99,6 +99,15 @@ def test_without_a_baseline_nothing_speaks_of_one(project: Callable[[str], Path]
     assert "baseline" not in misses
 
 
+def test_one_question_misses(project: Callable[[str], Path], capsys: Capture) -> None:
+    root = project("fail")
+    criteria = (root / "ship-criteria.yaml").read_text()
+    (root / "ship-criteria.yaml").write_text(criteria.replace("  baseline: accepted.jsonl\n", ""))
+    (root / "gold.json").write_text('{"q4": ["bread-list"]}')
+    misses = explained(capsys, "--gold", "gold.json")
+    assert misses.startswith("1 of 1 question misses a relevant document in the first 5 results:\n")
+
+
 @pytest.mark.parametrize(
     ("metric", "k", "misses"),
     [

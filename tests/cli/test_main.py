@@ -108,8 +108,13 @@ def test_the_help_of_a_command_fits_a_screen_and_names_the_rest(
     assert len(short.splitlines()) <= 40
     options = [set(re.findall(r"(?<![\w-])--\w[\w-]*", text.partition("options:")[2])) for text in texts]
     assert options[0] <= options[1]
-    more = re.search(rf"^rankgate {command} --help --all: (\d+) more options", short, re.MULTILINE)
+    last = rf"^rankgate {command} --help --all: \d+ more options?(, and more examples)?$"
+    more = re.search(last, short, re.MULTILINE)
     assert (short == whole) == (more is None)
+    assert "1 more options" not in short
+    if more and more[1]:
+        examples = [text.partition("examples:\n")[2].count(f"  rankgate {command}") for text in texts]
+        assert 0 < examples[0] < examples[1]
 
 
 @pytest.mark.parametrize(

@@ -220,7 +220,7 @@ def test_the_direction_of_the_changes_is_all_one(changes: list[float], evidence:
         pytest.param(
             gate(evidence=SAFE),
             192,
-            "with 192 questions a change without effect is proven safe within 3.0 pp less than 80 % of the time; about "
+            "with 192 questions a change without effect is proven safe within 3.0 pp in less than 4 of 5 runs; about "
             "1,720 questions would do, or allowing 9.6 pp (spread of 0.43 assumed)",
             id="proven safe; a count rounded up",
         ),

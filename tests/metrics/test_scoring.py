@@ -280,7 +280,7 @@ def refusal(asked: Gold, lists: Mapping[str, str]) -> Problem | None:
         pytest.param(
             {f"q{number}": ["a"] for number in range(1000)},
             {f"faq-{number}": "a" for number in range(1000)},
-            "the run has none of the 1000 gold questions: gold.yaml has 'q0', 'q1', 'q2', "
+            "the run has none of the 1,000 gold questions: gold.yaml has 'q0', 'q1', 'q2', "
             "the run has 'faq-0', 'faq-1', 'faq-2'; do both use the same question ids?",
             id="three of many are named",
         ),

@@ -228,7 +228,7 @@ def _row(record: Record) -> tuple[str, ...]:
         (record.commit or "")[:SHORT_SHA],
         one_line(record.branch or "", 20),
         record.verdict.value if record.verdict else "",
-        str(record.queries),
+        f"{record.queries:,}",
         one_line(record.reason or "", 40),
     )
 

@@ -214,7 +214,7 @@ def _read(
         kept = _with_answers(run, criteria, needs, gold, arguments.verdicts, memory)
         packed = pack(chain(kept, traffic), source=name, depth=depth)
     if gold and not is_of_gold:
-        raise bad_input(f"the run has none of the {len(gold.samples)} questions of {gold.name}", file=name)
+        raise bad_input(f"the run has none of the {len(gold.samples):,} questions of {gold.name}", file=name)
     mark = mark_of(gold, fingerprint_of(gold)) if gold else None
     return packed, recorded(packed, source=name, provenance=opened.provenance, gold=mark, date=date)
 

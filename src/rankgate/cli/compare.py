@@ -265,7 +265,7 @@ def _cells(metric: Metric, pairs: Compared) -> Sequence[str]:
         value,
         delta_text(pairs.delta, unit),
         interval_text(pairs.ci, unit, change=True) or NOTHING,
-        str(pairs.better),
-        str(pairs.worse),
-        str(pairs.n_pairs - pairs.better - pairs.worse),
+        f"{pairs.better:,}",
+        f"{pairs.worse:,}",
+        f"{pairs.n_pairs - pairs.better - pairs.worse:,}",
     ]

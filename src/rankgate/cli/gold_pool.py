@@ -73,7 +73,7 @@ def pool_text(arguments: argparse.Namespace) -> tuple[str, list[str]] | int:
     pooled = pool(gold, rankings, depth=arguments.depth, how=how, as_judge=arguments.as_judge)
     for name, counts in pooled.runs.items():
         if not counts.known:
-            message = f"the run has none of the {len(gold.samples)} questions of {gold.name}"
+            message = f"the run has none of the {len(gold.samples):,} questions of {gold.name}"
             raise bad_input(message, file=runs[name].name)
     if criteria and block:
         labelled = _judged_pairs(arguments, criteria, block, gold, pooled.unjudged())

@@ -153,7 +153,7 @@ def named_memory(arguments: argparse.Namespace) -> Memory:
 
 
 def add_retriever(options: argparse.ArgumentParser, help_begins: str) -> None:
-    """The kinds of retrievers, one of which may be named; `help_begins` says what for, such as `in its place`."""
+    """The kinds of retrievers, one of which may be named; `help_begins` says what for."""
     kinds = options.add_mutually_exclusive_group()
     function = f"{help_begins} the function to call, or an object of LangChain, LlamaIndex or Haystack"
     add_option(kinds, "--retriever MODULE:FUNCTION", function)

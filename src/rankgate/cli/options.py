@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from rankgate.criteria import DEFAULT_PATHS, InputFile
 from rankgate.errors import bad_input, did_you_mean, redacted_text
 from rankgate.metrics.names import COMPARED_METRICS
+from rankgate.model.wording import count_text
 from rankgate.readers.formats import GOLD_FORMATS, RUN_FORMATS, split_format
 from rankgate.readers.source import STDIN, STORES
 
@@ -123,7 +124,7 @@ class _Parser(argparse.ArgumentParser):
         kept = {"--help", *everyday}
         options = [each for each in self._get_optional_actions() if kept & {*each.option_strings}]
         rare = len(self._get_optional_actions()) - len(options)
-        examples = (self.epilog or "").splitlines(keepends=True)[: _FEW + 1]
+        examples = (self.epilog or "").splitlines(keepends=True)
         formatter = self._get_formatter()
         formatter.add_usage(self._short_usage(), self._actions, [])
         formatter.add_text((self.description or "").partition("\n\n")[0])
@@ -132,8 +133,9 @@ class _Parser(argparse.ArgumentParser):
             formatter.start_section(title)
             formatter.add_arguments(actions)
             formatter.end_section()
-        formatter.add_text("".join(examples))
-        formatter.add_text(f"{self.prog} --help --all: {rare} more options, and more examples")
+        formatter.add_text("".join(examples[: _FEW + 1]))
+        more_examples = ", and more examples" if examples[_FEW + 1 :] else ""
+        formatter.add_text(f"{self.prog} --help --all: {count_text(rare, 'more option')}{more_examples}")
         return formatter.format_help()
 
     def _short_usage(self) -> str:

@@ -41,6 +41,7 @@ from rankgate.files.git import GitError
 from rankgate.files.writing import write_atomic
 from rankgate.model.traffic_lists import TrafficQuestion
 from rankgate.model.values import Gold
+from rankgate.model.wording import count_text
 from rankgate.readers.json_text import JsonError, strict_json
 from rankgate.readers.source import STDIN
 from rankgate.readers.traffic import read_traffic
@@ -76,7 +77,7 @@ def parser() -> argparse.ArgumentParser:
         "rankgate check --record                           # records, and judges",
         exits="0 recorded; 2 not, as where more questions failed than --allow-errors; 130 interrupted",
     )
-    add_retriever(options, "in its place")
+    add_retriever(options, "in place of the criteria's retriever")
     add_shared(options, "criteria", "gold")
     output = "the run to write (JSONL; gzipped where it ends in .gz; default: inputs.run of the criteria)"
     add_option(options, "-o --output FILE", output, action="write")
@@ -339,4 +340,5 @@ def summary(recorded: Recorded) -> str:
     time = f"{median:.0f}" if median >= 10 else f"{median:.2g}"  # noqa: PLR2004 -- two digits tell enough
     timed = "" if recorded.median_ms is None else f" (median {time} ms)"
     traffic = f", {recorded.traffic:,} of them traffic," if recorded.traffic else ""
-    return f"recorded {recorded.recorded} of {recorded.total} questions{traffic} in {recorded.path}{timed}\n"
+    asked = count_text(recorded.total, "question")
+    return f"recorded {recorded.recorded:,} of {asked}{traffic} in {recorded.path}{timed}\n"

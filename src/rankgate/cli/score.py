@@ -191,7 +191,7 @@ def _row(metric: Metric, estimated: Estimate | None) -> tuple[str, ...]:
     interval = interval_text(estimated.ci, metric.unit) or NOTHING
     spread = estimated.distribution
     ends = [f"{100 * share:.0f}%" for share in (spread.zero, spread.one)] if spread else ["", ""]
-    return (metric.name, value, interval, str(estimated.n), *ends)
+    return (metric.name, value, interval, f"{estimated.n:,}", *ends)
 
 
 def _counts(scores: Scores, left_out: int) -> str:
@@ -200,9 +200,9 @@ def _counts(scores: Scores, left_out: int) -> str:
     if left_out:
         counts.append(f"{left_out:,} without a relevant document, left out")
     if scores.missing:
-        counts.append(f"{len(scores.missing)} absent from the run, scored as worst")
+        counts.append(f"{len(scores.missing):,} absent from the run, scored as worst")
     if scores.unknown_queries:
-        counts.append(f"{len(scores.unknown_queries)} of the run without judgment, ignored")
+        counts.append(f"{len(scores.unknown_queries):,} of the run without judgment, ignored")
     if scores.duplicates:
         counts.append(f"{count_text(scores.duplicates, 'repeated id')} removed")
     return "; ".join(counts) + "."

@@ -195,7 +195,7 @@ def anchor(
     """
     samples = dict(documents.samples)
     lines = dict(documents.lines)
-    problems = list[Problem]()
+    problems: list[Problem] = []
     for query_id, sample in gold.samples.items():
         spans: dict[str, Written] = {}
         of_sample: list[Problem] = []

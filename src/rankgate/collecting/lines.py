@@ -211,7 +211,7 @@ class PartialRun:
                 if line.key in questions:
                     self.lines[line.key] = line
         if self.lines:
-            count = f"{len(self.lines)} of {len(questions)} questions are recorded already and not asked again"
+            count = f"{len(self.lines):,} of {len(questions):,} questions are recorded already and not asked again"
             hint = f"if the retriever has changed since, remove {self.name} to begin again (restart=True in Python)"
             self.notice = f"resuming {self.name}: {count}; {hint}"
 

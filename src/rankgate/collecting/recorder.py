@@ -68,10 +68,10 @@ class RecordingError(RankgateError):
     def __init__(self, recorded: Recorded, allow_errors: int) -> None:
         failed = len(recorded.failures)
         if recorded.unasked:
-            summary = f"none of the first {failed} calls succeeded, so {recorded.unasked} questions were not asked"
+            summary = f"none of the first {failed} calls succeeded, so {recorded.unasked:,} questions were not asked"
         elif recorded.recorded:
             allowed = option("allow-errors", str(allow_errors))
-            count = f"{failed} of {recorded.total} questions failed, more than {allowed}"
+            count = f"{failed:,} of {recorded.total:,} questions failed, more than {allowed}"
             summary = f"{count}; {recorded.path} is not written, and the same command asks only them again"
         else:
             summary = f"every question failed; {recorded.path} is not written"
@@ -84,7 +84,7 @@ def first_failures(recorded: Recorded) -> list[Problem]:
     """The failures to show: the first ones, and how many more there are."""
     listed = [*recorded.failures[:MAX_FAILURES]]
     more = len(recorded.failures) - len(listed)
-    return [*listed, Problem(f"and {more} more")] if more else listed
+    return [*listed, Problem(f"and {more:,} more")] if more else listed
 
 
 @from_python
@@ -183,7 +183,9 @@ def record(
             recording.report_progress()
             ask(retrieve, recording.left(), calls, recording.take)
             lines = recording.lines()
-            _refuse_unmapped(finder, partial)
+            if finder and partial.lines and (problems := finder.problems()):  # then each line lacks what the map names
+                partial.remove()
+                raise RankgateError([replace(each, key=f"retriever.{each.key}") for each in problems])
             if lines and not recording.unasked and not recording.fails:
                 data = b"".join([_first(lines[0], making), *(line.data for line in lines[1:])])
                 write_atomic(target, gzip.compress(data, mtime=0) if target.suffix == ".gz" else data)
@@ -353,13 +355,6 @@ def _first(line: Line, making: Making | None) -> bytes:
     return encoded({**json.loads(line.data), RECORDING: msgspec.to_builtins(making.ended())})
 
 
-def _refuse_unmapped(finder: Finder | None, partial: PartialRun) -> None:
-    """Refuse, where anything was recorded, a map that names what no answer had: each line lacks it."""
-    if finder and partial.lines and (problems := finder.problems()):
-        partial.remove()
-        raise RankgateError([replace(each, key=f"retriever.{each.key}") for each in problems])
-
-
 def _mapped(answer: Any, finder: Finder) -> Any:
     try:
         return answer_line(answer, finder)
@@ -371,8 +366,8 @@ def _how_far(partial: PartialRun, total: int) -> str:
     kept = partial.kept()
     if not kept:
         partial.remove()
-        return f"0 of {total} questions were recorded; nothing is kept"
-    return f"{kept} of {total} questions are recorded and kept in {partial.name}; the same command resumes there"
+        return f"0 of {total:,} questions were recorded; nothing is kept"
+    return f"{kept:,} of {total:,} questions are recorded and kept in {partial.name}; the same command resumes there"
 
 
 def _writable(path: str | Path) -> Path:

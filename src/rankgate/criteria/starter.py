@@ -37,7 +37,7 @@ JUDGED_GATES = (("faithfulness", 0.03), ("answered_rate", 0.05), ("claim_recall"
 ENOUGH_TO_BLOCK = 500
 _MATCHED = {
     By.DOC: "the gold names documents; a result belongs to its `doc_id`, or to what its id has before #",
-    By.SPAN: "the gold names passages; results state `start` and `end`",
+    By.SPAN: "the gold names passages; results state `text`, or `start` and `end`",
 }
 _BLOCK = re.compile(r"^retriever:.*(?:\n(?:(?:#.*)?\n)*[ \t].*)*", re.MULTILINE)  # to its last line that is indented
 _INPUTS = re.compile(  # to its last line that is indented; the first line's indentation is a group
@@ -216,19 +216,17 @@ def _gate_lines(gate: FirstGate) -> Iterator[str]:
         floor = max(0.0, math.floor(measured.ci[0] * 100 + 1e-9) / 100)
         value = value_text(measured.value, metric.unit)
         bounds = " to ".join(value_text(bound, metric.unit) for bound in measured.ci if bound is not None)
-        yield f"    # {value} over {measured.n} questions, 95% interval {bounds}:"
+        yield f"    # {value} over {measured.n:,} questions, 95% interval {bounds}:"
         yield "    # the floor is its lower end, rounded down"
         yield f"    threshold: {floor:.2f}"
     sees = ""
     if gate.seen is not None:
-        sees = f"; {count_text(gate.seen.queries, 'question sees', 'questions see')} {_seen_loss(gate.seen, metric)}"
+        least = gate.seen.detectable
+        loss = f"losses from {points_text(least, metric.unit)} on" if least <= 1 else "no loss"
+        sees = f"; {count_text(gate.seen.queries, 'question sees', 'questions see')} {loss}"
     yield f"    regression_max: {gate.drop:g}  # {_allowed(gate.drop, metric)} below the baseline{sees}"
     severity = "error" if gate.blocks else "warning"
     yield f"    severity: {severity}  # {'blocks the merge' if gate.blocks else 'only comments'}"
-
-
-def _seen_loss(seen: Detectable, metric: Metric) -> str:
-    return f"losses from {points_text(seen.detectable, metric.unit)} on" if seen.detectable <= 1 else "no loss"
 
 
 def _segment_lines(tags: Mapping[str, int]) -> list[str]:

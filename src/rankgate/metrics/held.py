@@ -44,7 +44,7 @@ def refuse_unequal(gold: Any, run: Any, name: str = "run") -> None:
     by_position = isinstance(gold, list | tuple) and isinstance(run, list | tuple)
     by_position = by_position and _rows(gold, _JUDGED) is _rows(run, _RETRIEVED) is None
     if by_position and len(run) != len(gold):
-        counts = f"gold has {len(gold)} questions, the {name} {len(run)}"
+        counts = f"gold has {len(gold):,} questions, the {name} {len(run):,}"
         raise bad_input(f"{counts}; give a list for each, empty where need be", file=name)
 
 
@@ -138,7 +138,8 @@ def _of_rows(rows: Sequence[Mapping[str, Any]], needs: frozenset[RunField], name
 
 def _samples(rows: Sequence[Mapping[str, Any]]) -> dict[str, Sample]:
     """The samples of dicts as a gold file has them, or of judgments, a row each."""
-    log, samples = ProblemLog(), dict[str, Sample]()
+    log = ProblemLog()
+    samples: dict[str, Sample] = {}
     placed = [(Problem("", "gold", None, f"[{at}]"), row) for at, row in enumerate(rows)]
     if rows and "expected_output" in rows[0]:
         for at, (location, row) in enumerate(placed):

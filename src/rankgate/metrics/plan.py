@@ -122,5 +122,5 @@ def require_gold_queries(scores: Scores, name: str, gold: Gold) -> None:
         raise bad_input(f"{message}; record it again, or have its lines state the texts", file=name)
     wanted = ", ".join(map(shown, scores.query_ids[:3]))
     present = ", ".join(map(shown, scores.unknown_queries[:3])) or "no query at all"
-    message = f"the run has none of the {len(scores.query_ids)} gold questions: {gold.name} has {wanted}, the run has "
-    raise bad_input(f"{message}{present}; do both use the same question ids?", file=name)
+    message = f"the run has none of the {len(scores.query_ids):,} gold questions: {gold.name} has {wanted}"
+    raise bad_input(f"{message}, the run has {present}; do both use the same question ids?", file=name)

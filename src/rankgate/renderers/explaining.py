@@ -251,7 +251,10 @@ def render_misses(misses: Misses, unit: Unit | None, width: int) -> str:
         miss = f"a relevant document not {where}"
         return finished([f"None of {questions} is such a miss ({miss})."])
     missed = set(misses.causes) <= {cause.value for cause in MISSED}
-    what = f"miss a relevant document {where}" if missed else "are listed"
+    if missed:
+        what = f"{'misses' if total == 1 else 'miss'} a relevant document {where}"
+    else:
+        what = "is listed" if total == 1 else "are listed"
     lines = paragraph(f"{total:,} of {questions} {what}:", width)
     causes = [Cause(cause) for cause in misses.causes]
     labels = padded_all([CAUSE_WORDS[cause][0].upper() for cause in causes])
@@ -261,7 +264,7 @@ def render_misses(misses: Misses, unit: Unit | None, width: int) -> str:
         lines += paragraph(text, width, indent=2, hanging=digits + len(label) + 4)
     lines += _shared(misses, width)
     if misses.found_by_words is not None:
-        listed = f"{misses.found_by_words} of the {len(misses.listed)} questions listed"
+        listed = f"{misses.found_by_words:,} of the {count_text(len(misses.listed), 'question')} listed"
         lines += ["", *paragraph(f"BM25 finds a relevant document for {listed}.", width)]
     for number, each in enumerate(misses.listed, start=1):
         lines += ["", *_miss(number, each, misses, unit, width)]

@@ -122,7 +122,7 @@ def _all(view: View) -> list[Block]:
     if answers.lost:
         blocks += ["", f"{answers.moved}. The worst:", *(line for lost in answers.lost for line in _answer(lost))]
     if parts.rows:
-        rows = [(plain(part.tag), str(part.questions), *(value.text for value in part.values)) for part in parts.rows]
+        rows = [(plain(part.tag), f"{part.questions:,}", *(value.text for value in part.values)) for part in parts.rows]
         numbers = range(1, 2 + len(parts.metrics))
         blocks += ["", Table(rows=[("tag", "questions", *parts.metrics), *rows], right=tuple(numbers))]
         blocks += [f"and {count_text(parts.more, 'more tag')}, none of which lost more"] if parts.more else []

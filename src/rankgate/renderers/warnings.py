@@ -96,7 +96,7 @@ def _empty_rankings(fact: facts.EmptyRankings) -> str:
 
 
 def _unseen_ids(fact: facts.UnseenIds) -> str:
-    of_all = f"{len(fact.ids)} of {count_text(fact.relevant, 'relevant id')}"
+    of_all = f"{len(fact.ids):,} of {count_text(fact.relevant, 'relevant id')}"
     occur = "occurs" if len(fact.ids) == 1 else "occur"
     hint = "; did the ids change since the gold was written?" if 2 * len(fact.ids) > fact.relevant else ""
     return f"{of_all} {occur} in no ranking; {_named(fact.ids)}{hint}"
@@ -244,9 +244,9 @@ def _judged_sight(fact: sights.JudgedSight) -> str:
     unit = gate.metric.unit
     sizes = [size_text(each.margin if safe else each.detectable, unit) for each in seen]
     span = f"{sizes[0].split()[0]} to {sizes[1]}" if sizes[1:] else sizes[0]
-    caught = f"{harm_word(gate.metric.direction)}s of {span} or more are detected 80 % of the time"
+    caught = f"{harm_word(gate.metric.direction)}s of {span} or more are detected in 4 of 5 runs"
     if safe:
-        caught = f"a change without effect is proven safe within {span} 80 % of the time"
+        caught = f"a change without effect is proven safe within {span} in 4 of 5 runs"
     spread = f"spread of {seen[0].spread:.2g} measured"
     if sizes[1:]:
         spread = f"spread of {SPREADS[0]} to {SPREADS[1]} assumed, as between real systems"
@@ -318,7 +318,7 @@ def blind_text(sight: sights.Sight) -> str:
     if seen.queries_needed is None:
         advice = f"; allow a {harm} of {margin}" if allowing else ""
         return f"no number of questions proves that nothing at all was lost{advice}{assumed}"
-    proven = f"a change without effect is proven safe within {limit} less than 80 % of the time"
+    proven = f"a change without effect is proven safe within {limit} in less than 4 of 5 runs"
     needed = f"about {_rounded(seen.queries_needed)} questions would do"
     or_allowing = f", or allowing {margin}" if allowing else ""
     return f"with {count_text(seen.queries, 'question')} {proven}; {needed}{or_allowing}{assumed}"

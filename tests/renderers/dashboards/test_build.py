@@ -60,6 +60,12 @@ def test_what_was_accepted_without_being_recorded_is_a_run_too_and_no_run_stands
     assert [run.accepted for run in found.runs] == [True, True, False]
 
 
+def test_of_one_day_what_was_only_accepted_stands_before_the_history_whose_last_run_is_the_last() -> None:
+    first, last = record("2026-01-01", 8), record("2026-01-01", 9)
+    found = shown(first, last, accepted=(record("2026-01-01", 7),))
+    assert [run.record.id for run in found.runs[1:]] == [first.id, last.id]
+
+
 def test_what_is_dated_after_the_day_of_the_page_is_not_there() -> None:
     late = record("2026-03-02")
     assert days_of(shown(record("2026-02-01"), late, accepted=(late,))) == ["2026-02-01"]

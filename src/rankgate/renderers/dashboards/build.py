@@ -224,7 +224,8 @@ class Rankings:
             except NotKeptError:
                 self._not_kept.add(record.id)
         if depth == record.depth and record.id not in self.estimates:
-            self.estimates[record.id] = values = dict[str, Known]()
+            values: dict[str, Known] = {}
+            self.estimates[record.id] = values
             for metric in (each for each in self.plan.metrics if each.name in self._held[key]):
                 scores = self._held[key][metric.name]
                 column = scores.values[metric.name]
@@ -268,10 +269,13 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
         return Remembered(history=history, accepted=accepted)
 
     def runs(self) -> list[Record]:
-        """Every run once, by its day: those of the history, and what was accepted without being recorded there."""
+        """Every run once, by its day: what was accepted without being recorded, and then those of the history.
+
+        A pull request's run is accepted before its merge is recorded, so the last recorded run is the last of its day.
+        """
         recorded = {record.id for record in self.history}
         only_accepted = {record.id: record for record in self.accepted if record.id not in recorded}
-        return sorted([*self.history, *only_accepted.values()], key=lambda record: record.date)
+        return sorted([*only_accepted.values(), *self.history], key=lambda record: record.date)
 
 
 class CurveInputs(msgspec.Struct, frozen=True, kw_only=True):
@@ -348,8 +352,8 @@ def _acceptances(
 ) -> tuple[Acceptance, ...]:
     """Those since the first run that is shown, and the one that was accepted when it came."""
     first = min((run.record.date for run in runs.values()), default="")
-    before = [record for record in accepted if record.date < first][-1:]
-    listed = [*before, *(record for record in accepted if record.date >= first)]
+    earlier = [record for record in accepted if record.date < first]
+    listed = [*earlier[-1:], *(record for record in accepted if record.date >= first)]
     # What the log has later lies no earlier: who goes back to a run of the same day does so after it.
     places = accumulate((_accepted_at(record, runs.get(record.id)) for record in listed), max)
     return tuple(
