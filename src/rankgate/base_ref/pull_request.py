@@ -137,13 +137,15 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
         lists = rankings_of(run, self.inputs, base.gold) if relabelled and by_ids else None
         if queries is not None and lists is not None:
             queries = replace(queries, toward=moved_toward(lists, base.gold, head.gold))
+        lacks_traffic = base.criteria.inputs.traffic is not None and base.traffic is None
+        names_unread = head.criteria.inputs.traffic is not None and not lacks_traffic
         return replace(
             about,
             gates=gate_changes(base.criteria, head.criteria),
             keys=keys,
             waivers=waiver_changes(base.waivers, head.waivers),
             queries=queries,
-            traffic=traffic_changes(base.traffic, head.traffic, named=_names_unread(base, head)),
+            traffic=traffic_changes(base.traffic, head.traffic, named=names_unread),
             gold_supplied=base.supplied,
             values_brought=_brings_values(commits, self.trees),
             run_brought=run is not None and not run.is_table and self.trees.brought(run.path) is not None,
@@ -350,12 +352,6 @@ def log_change(brought: BroughtBaseline, noted: AnchorMark | None) -> LogChange 
     known = [replace(mark, steps=0) for mark in (brought.anchor, noted) if mark]
     of_head = brought.anchor_of_head and replace(brought.anchor_of_head, steps=0)
     return None if of_head in known else "anchor"
-
-
-def _names_unread(base: Gate, head: Gate) -> bool:
-    """Whether the pull request names traffic that was not read, though nothing is lacking at the base."""
-    lacking = base.criteria.inputs.traffic is not None and base.traffic is None
-    return head.criteria.inputs.traffic is not None and not lacking
 
 
 def _brings_values(commits: Commits, trees: Trees) -> bool:

@@ -9,7 +9,7 @@ from rankgate.gates.conclude import with_conclusion
 from rankgate.model.base_ref import BaseSide, OwnLabels
 from rankgate.model.remarks import failures_of, notes_of, warnings_of
 from rankgate.model.report import Report
-from rankgate.model.values import SEVERITY_ORDER, TOLERANCE, Verdict, blocks, worst
+from rankgate.model.values import SEVERITY_ORDER, TOLERANCE, Verdict, blocks
 
 
 def worst_of(by_base: Report | None, by_head: Report, about: BaseSide) -> Report:
@@ -29,8 +29,11 @@ def worst_of(by_base: Report | None, by_head: Report, about: BaseSide) -> Report
     about = replace(about, decides="base" if decides is by_base else "head")
     failures = failures_of(about)
     warnings = warnings_of(about)
-    changed = [Verdict.FAIL] * bool(failures) + [Verdict.WARN] * bool(warnings)
-    verdict = decides.verdict if blocks(decides.verdict) else worst([decides.verdict, *changed])
+    verdict = decides.verdict
+    if failures and not blocks(verdict):
+        verdict = Verdict.FAIL
+    elif warnings and verdict is Verdict.PASS:
+        verdict = Verdict.WARN
     if decides is not by_head:
         decides = _placed(decides, by_head)
     remarks = replace(

@@ -126,7 +126,7 @@ class Memory:
     def recent(self, log: Log, most: int, *, until: str) -> list[Record]:
         """The last records of a log, at most so many, that are not dated after a day (2026-01-31), oldest first."""
         names = self._names(log)
-        recent = list[Record]()
+        recent: list[Record] = []
         while names and len(recent) < most:
             recent = [record for record in self._records(names[-most:]) if record.date <= until] + recent
             del names[-most:]
@@ -223,8 +223,8 @@ class Memory:
 
     def examined(self) -> Examined:
         """Every record itself, whatever copies there are, and what is wrong; nothing is raised for damage."""
-        records = list[Record]()
-        problems = list[Problem]()
+        records: list[Record] = []
+        problems: list[Problem] = []
         for log in LOGS:
             try:
                 decoded, damaged = self._decoded(self._names(log), exact=True)
@@ -269,8 +269,8 @@ class Memory:
 
     def _decoded(self, names: Sequence[str], *, exact: bool = False) -> tuple[list[Record], list[Problem]]:
         data = self.place.read(names, exact=exact)
-        records = list[Record]()
-        problems = list[Problem]()
+        records: list[Record] = []
+        problems: list[Problem] = []
         for name in filter(data.__contains__, names):
             try:
                 records.append(decode_record(data[name], f"{self.spec}/{name}", advice=_DELETE))

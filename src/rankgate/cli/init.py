@@ -343,7 +343,8 @@ def _say_what_to_commit(arguments: argparse.Namespace, start: Start, to: str, *,
     baseline = _relative(base / start.baseline)
     gold_path = arguments.gold.path
     ignored = _ignore([] if committed else [run_path], _data_folder(gold_path, to))
-    names = ", ".join(map(redacted, (to, gold_path, *[run_path] * committed)))
+    paths = [to, gold_path, run_path] if committed else [to, gold_path]
+    names = ", ".join(map(redacted, paths))
     kept_out = "" if committed else f", not {redacted(run_path)}"
     if ignored:
         kept_out = f"; .gitignore has {ignored}"
@@ -417,7 +418,7 @@ def _workflow_job(arguments: argparse.Namespace, criteria: str, first_run: str, 
         gold = inputs.gold.path
         run = inputs.run.path
         judged = loaded.judge is not None
-        records |= loaded.retriever is not None
+        records = records or loaded.retriever is not None
     _inside(gold)
     if not (records or arguments.run or Path(run).is_file()):
         advice = f"name what to record with --retriever, --url or --command, or commit {run!r}"

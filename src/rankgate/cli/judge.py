@@ -292,7 +292,7 @@ def _read_by_all(
     """One run's answers by all gold sets, opened anew for each; nothing of a run that is not there."""
     by_gold = [read_answers(run, gold, verdict_kinds, depth) for run, gold in zip(runs, golds, strict=True) if run]
     every = dict.fromkeys(answer for answers in by_gold for answer in answers.answers)
-    return [replace(answers, answers=tuple(every)) for answers in by_gold[-1:]]
+    return [replace(by_gold[-1], answers=tuple(every))] if by_gold else []
 
 
 def _workers(arguments: argparse.Namespace) -> int:
@@ -388,7 +388,7 @@ def warnings_of(job: Job, planned: Planned, criteria: Criteria) -> Iterator[Prob
     """What to know before anything is asked."""
     plan = planned.plans[RUN]
     budget = job.block.budget
-    calls = plan.every_call + (not planned.tried)  # one finds out which form of answers the endpoint takes
+    calls = plan.every_call + (0 if planned.tried else 1)  # one finds out which form of answers the endpoint takes
     for unit, needed, most in (("calls", calls, budget.calls), ("tokens", plan.tokens, budget.tokens)):
         if most is not None and needed > most:
             text = f"{most:,} {unit} will not do: judging these answers takes about {needed:,}; raise it"

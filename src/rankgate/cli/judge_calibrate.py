@@ -183,8 +183,10 @@ def _labels(paths: Sequence[str], items: Sequence[Item]) -> Labels:
     for path in paths:
         if not Path(path).exists():
             raise bad_input("is not there; `rankgate judge label` writes it", file=path)
-        sheet = path.casefold().endswith(".csv")
-        read = label_files.labels_of_sheet(path, items) if sheet else label_files.read_labels(path, items)
+        if path.casefold().endswith(".csv"):  # a sheet's labels are by whom the file is named after
+            read = {label.label_key: label for label in label_files.read_sheet(path, items, Path(path).stem)}
+        else:
+            read = label_files.read_labels(path, items)
         of_sample = [label for label in read.values() if label.key in keys]
         if read and not of_sample:
             raise bad_input("has labels of other samples alone", file=path, key="key")

@@ -96,17 +96,12 @@ def bar(share: Callable[[], float | None], what: str | Callable[[], str]) -> Ite
 
 
 def _show(share: Callable[[], float | None], what: str | Callable[[], str], done: Event) -> None:
+    looks = round(MOMENT / _INTERVAL)  # for which there has to be something to show
     while not done.is_set():
-        if _lasts(share, done):
+        if all(share() is not None and not done.wait(_INTERVAL) for _ in range(looks)) and share() is not None:
             _show_one(share, what, done)
         else:
             done.wait(_INTERVAL)
-
-
-def _lasts(share: Callable[[], float | None], done: Event) -> bool:
-    """Whether there is something to show for a moment."""
-    looks = round(MOMENT / _INTERVAL)
-    return all(share() is not None and not done.wait(_INTERVAL) for _ in range(looks)) and share() is not None
 
 
 def _show_one(share: Callable[[], float | None], what: str | Callable[[], str], done: Event) -> None:

@@ -128,7 +128,8 @@ def _print_table(table: Table, console: Console) -> None:
     wrapped = max(range(len(kept)), key=lambda index: (kept[index] not in table.right, widths[index]))
     available = console.width - INDENT - GAP * (len(kept) - 1) - sum(widths) + widths[wrapped]
     cells = [_wrapped(row[wrapped], max(1, available), console) for row in rows]
-    if available < max(_longest_word(row[wrapped]) for row in rows) or any(len(cell) > TALLEST for cell in cells):
+    words = [word for row in rows for word in _TIED.sub(_TIE, row[wrapped]).split(" ")]
+    if available < max(map(cell_len, words)) or any(len(cell) > TALLEST for cell in cells):
         if table.instead and console.width >= STACKED:
             lay_out([block for each in table.instead for block in ("", each)][1:], console)
         else:
@@ -142,10 +143,6 @@ def _print_table(table: Table, console: Console) -> None:
         texts[wrapped] = Text("\n").join(wrapped_cell)
         grid.add_row(*texts)
     console.print(Padding(grid, (0, 0, 0, INDENT), expand=False))
-
-
-def _longest_word(text: str) -> int:
-    return max(map(cell_len, _TIED.sub(_TIE, text).split(" ")))
 
 
 def _print_paragraphs(rows: Sequence[Sequence[str]], console: Console) -> None:

@@ -65,16 +65,16 @@ def _unsupported(now: Scores) -> list[Unsupported]:
     """The answers with a claim that nothing supports, by the first repeat; the largest share of such claims first."""
     answers: list[Unsupported] = []
     for query_id in now.query_ids:
-        for verdicts in _verdicts(now.matched.get(query_id))[:1]:
-            claims = verdicts.claims
-            support = verdicts.support
-            if not isinstance(claims, tuple) or not isinstance(support, tuple):
-                continue
-            bare = [each for each in support if each.verdict is not Entailment.SUPPORTED]
-            unsupported = tuple(_unsupported_claim(claims[each.n - 1], each, verdicts.context) for each in bare)
-            if unsupported:
-                question = now.samples[query_id].question
-                answers.append(Unsupported(query_id=query_id, question=question, claims=unsupported, among=len(claims)))
+        repeats = _verdicts(now.matched.get(query_id))
+        claims = repeats[0].claims if repeats else None
+        support = repeats[0].support if repeats else None
+        if not isinstance(claims, tuple) or not isinstance(support, tuple):
+            continue
+        bare = [each for each in support if each.verdict is not Entailment.SUPPORTED]
+        unsupported = tuple(_unsupported_claim(claims[each.n - 1], each, repeats[0].context) for each in bare)
+        if unsupported:
+            question = now.samples[query_id].question
+            answers.append(Unsupported(query_id=query_id, question=question, claims=unsupported, among=len(claims)))
     return sorted(answers, key=lambda each: -len(each.claims) / each.among)
 
 

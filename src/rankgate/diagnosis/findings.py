@@ -244,7 +244,8 @@ def _below(gate: GateResult, k: int, gold: Gold, candidate: Scores, baseline: Sc
     ]
     miss = "misses" if len(missed) == 1 else "miss"
     text = f"{len(missed):,} of the {count_text(len(samples), 'question')}{which} {miss} a relevant document"
-    if old := len(missed) - len(new):
+    old = len(missed) - len(new)
+    if old:
         text += f", {old:,} of them in the baseline, too" if new else ", as in the baseline"
         text += f"; of the {len(new):,} others" if new else ""
     text += f"{' ' if old and new else ': '}{', '.join(parts).format(first=first_text(k))}"

@@ -75,7 +75,7 @@ def explain_query(
     report: Report, details: ReportDetails, question: Question, lexical: Lexical | None = None
 ) -> QueryExplained:
     """Gather what a report and its details know of one of its questions."""
-    scores = list[Score]()
+    scores: list[Score] = []
     answers = report.changes.answers
     losses = answers.losses if answers else []
     unsupported = answers.unsupported if answers else []

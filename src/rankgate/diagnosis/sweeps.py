@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain, repeat
@@ -29,8 +30,7 @@ Row = Sequence[float | None]
 
 def cutoffs_for(depth: int) -> tuple[int, ...]:
     """The cut-offs of a sweep over lists of at most so many results: no further than the first that holds them all."""
-    within = [k for k in GRID if k < depth]
-    return (*within, *[k for k in GRID if k >= depth][:1])
+    return GRID[: bisect_left(GRID, depth) + 1]
 
 
 class Swept(msgspec.Struct, frozen=True, kw_only=True):

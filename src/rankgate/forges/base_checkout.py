@@ -115,7 +115,7 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
         and scores; of an empty one the criteria say where. The base's baseline is no part of it: that moves by itself.
         """
         repository = repository_around(str(self.repository))
-        named = list[Mapping[str, str]]()
+        named: list[Mapping[str, str]] = []
         facts = ["rankings" if head is None else "change", pull.head_sha, pull.base_ref]
         with tempfile.TemporaryDirectory(prefix="rankgate-") as directory, suppress(RankgateError):
             for commit in map(repository.commit, filter(None, [pull.base_sha, head])):
@@ -222,7 +222,7 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
         sys.stdout.write(stopped(output.decode("utf-8", "replace") + log_text))
         if not process.returncode:
             return ""
-        return unjudged_note("".join(log_text.strip().splitlines()[-1:]))
+        return unjudged_note(_last_line(log_text))
 
     @contextmanager
     def _tree(self, repository: Repository, folder: Path, commit: str, most: int | None = None) -> Iterator[Path]:
@@ -347,11 +347,12 @@ def _add_gold(tree: Path, named: str, gold: bytes) -> None:
 
 def _report(tree: Path, file: Path, arguments: Sequence[str], more: Mapping[str, str]) -> Report:
     command = [sys.executable, "-I", "-m", "rankgate", "check", "--untrusted-run", "-o", str(file), *arguments]
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     try:
         ended = subprocess.run(  # noqa: S603 -- our own command, and arguments of the workflow
             command,
             cwd=tree,
-            env={**{name: os.environ[name] for name in _KEPT if name in os.environ}, **more},
+            env={**kept, **more},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -361,8 +362,13 @@ def _report(tree: Path, file: Path, arguments: Sequence[str], more: Mapping[str,
     except subprocess.TimeoutExpired as error:
         if not file.is_file():  # else it is the page that took so long
             raise bad_input(f"the check of the pull request's run took longer than {MAX_SECONDS:.0f} s") from error
-        return decode_report(file.read_bytes(), "report.json")
-    if not file.is_file():
-        why = "".join(ended.stderr.decode("utf-8", "replace").strip().splitlines()[-1:])[:300] or "no reason given"
-        raise bad_input(f"the check of the pull request's run left no report: {why}")
+    else:
+        if not file.is_file():
+            why = _last_line(ended.stderr.decode("utf-8", "replace"))[:300] or "no reason given"
+            raise bad_input(f"the check of the pull request's run left no report: {why}")
     return decode_report(file.read_bytes(), "report.json")
+
+
+def _last_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[-1] if lines else ""

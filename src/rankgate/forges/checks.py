@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from rankgate.forges.client import Client, ForgeError, LostResponseError
 from rankgate.forges.comments import DEFAULT_GATE
 from rankgate.forges.pulls import deciding_pulls
-from rankgate.renderers.github import Annotation, CheckRunOutput
+from rankgate.renderers.github import CheckRunOutput
 
 CHECK = "rankgate/verdict"
 PUSH_CHECK = "rankgate/push"  # after an event without a base; it cannot say what a required check has to
@@ -127,7 +127,9 @@ def complete(client: Client, check: Check, output: CheckRunOutput, conclusion: C
     if existing and not check.again and milder(conclusion, existing[1].result):
         return settle(client, check)
     ended = foresee(client, check, conclusion)
-    batches = list(_batches(output.annotations))
+    annotations = [msgspec.to_builtins(each) for each in output.annotations]
+    begins = range(0, max(len(annotations), 1), ANNOTATIONS_A_REQUEST)  # one batch, which may be empty, or several
+    batches = [annotations[begin : begin + ANNOTATIONS_A_REQUEST] for begin in begins]
     text = {"title": output.title if ended.conclusion == conclusion else ended.title, "summary": output.summary}
     check = replace(check, record=replace(check.record, result=conclusion))
     fields = {"status": "completed", "conclusion": ended.conclusion, "external_id": check.record.text()}
@@ -236,12 +238,6 @@ def _update(client: Client, check: Check, existing: _Ours, fields: Mapping[str, 
         now = next((each for each, _ in _ours(client, check) if each["id"] == item["id"]), item)
         if any(now[name] != fields.get(name, now[name]) for name in ("status", "conclusion", "external_id")):
             client.send("PATCH", path, fields)
-
-
-def _batches(annotations: Sequence[Annotation]) -> list[list[dict[str, Any]]]:
-    """At least one batch, which may be empty."""
-    plain: list[dict[str, Any]] = [msgspec.to_builtins(annotation) for annotation in annotations]
-    return [plain[at : at + ANNOTATIONS_A_REQUEST] for at in range(0, max(len(plain), 1), ANNOTATIONS_A_REQUEST)]
 
 
 def record_of(text: str | None) -> Record | None:

@@ -36,7 +36,7 @@ def labels_now(
     """
     repository = context.repository
     number = pull.number
-    names = list[str]()
+    names: list[str] = []
     check = check_of(replace(context, sha=pull.head_sha, pull=pull), settings)
     try:
         there = {item["name"] for item in client.pages(f"/repos/{repository}/issues/{number}/labels")}

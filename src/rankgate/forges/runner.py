@@ -335,11 +335,12 @@ def add_summary(path: str, markdown: str) -> bool:
     there = _content(path, _SUMMARY)
     start = _finished(there) + (b"\n" if there else b"")  # Markdown right behind a paragraph would belong to it
     bytes_left = MAX_SUMMARY_BYTES - len(there) - len(start)
-    texts = [text.encode("utf-8", "replace") for text in (markdown, _ELSEWHERE)]
-    fitting = [text for text in texts if len(text) <= bytes_left]
-    if fitting:
-        _append(path, _SUMMARY, start + fitting[0])
-    return fitting[:1] == texts[:1]
+    for text in (markdown, _ELSEWHERE):
+        data = text.encode("utf-8", "replace")
+        if len(data) <= bytes_left:
+            _append(path, _SUMMARY, start + data)
+            return text == markdown
+    return False
 
 
 def stopped(text: str) -> str:

@@ -316,7 +316,8 @@ def filtered(
     """
     overall = gate_judge(gate, judge.units.trust)
     results = [_filtered(gate, judge, overall, row, candidate) for row in rows]
-    results[:1] = [_with_causes(gate, judge, row, candidate, baseline) for row in results[:1]]
+    if results:
+        results[0] = _with_causes(gate, judge, results[0], candidate, baseline)
     for index, (row, other) in enumerate(zip(results, given, strict=False)):
         lowered = row.judge is not None and row.judge.reason is not None and row.verdict is not Verdict.FAIL
         if lowered and other.verdict is Verdict.FAIL:

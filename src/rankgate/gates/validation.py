@@ -125,7 +125,7 @@ def validate(inputs: Inputs) -> Findings:
         reading.attempt(refuse_lacking, criteria, len(gold.samples), baseline.covered if baseline else None)
     noted: list[Fact] = [facts.NotRecorded(reading.to_record)] if reading.to_record else []
     if gold:
-        noted += _gold_facts(reading, gold)
+        noted += _facts(reading, gold)
     run = reading.run
     if criteria and run and (code := code_of(run.provenance, {}, inputs, criteria)):
         noted.append(facts.OldRun(code))
@@ -153,7 +153,7 @@ def validate(inputs: Inputs) -> Findings:
     return Findings(problems, noted, [name for name, value in read.items() if value is not None], entries, notes)
 
 
-def _gold_facts(reading: _Reading, gold: Gold) -> Iterator[Fact]:
+def _facts(reading: _Reading, gold: Gold) -> Iterator[Fact]:
     """What is odd about the gold set, by itself, beside the run and the accepted run, and for the gates."""
     lists = reading.lists
     yield from facts.gold_facts(gold)
@@ -197,7 +197,7 @@ def _judging(reading: _Reading, criteria: Criteria, gold: Gold, results: list[Ga
 
 
 def _judged(reading: _Reading, gold: Gold, run: Run, lists: Lists, path: str) -> list[GateResult]:
-    """What `check` would judge, and what it would not."""
+    """The gates as `check` would decide them, none without criteria; what it refuses is refused."""
     stored = reading.baseline
     compared = stored is not None and reading.baseline_lists is not None
     plan = replace(reading.plan, depth=stored.depth if stored else None, compared=compared)

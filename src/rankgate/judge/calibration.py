@@ -258,9 +258,9 @@ def quality_of(
     clusters: Mapping[str, str] = {},
 ) -> Quality | None:
     """The judge beside people in one metric; None without an answer for which both have a value."""
-    labelled = list[Labelled]()
-    claims = list[list[tuple[bool, bool]]]()
-    independent = list[str]()
+    labelled: list[Labelled] = []
+    claims: list[list[tuple[bool, bool]]] = []
+    independent: list[str] = []
     copies = math.lcm(*range(1, 1 + max((len(each.people) for each in checked.values()), default=0)))
     for query, (_, people, judge, support) in sorted(checked.items()):
         value_by_people = metric.mean(people.values())
@@ -318,8 +318,10 @@ def _absurd(metric: MetricCalibration) -> Iterator[str]:
     enough = metric.labels >= MIN_ANSWERS and metric.rarer >= MIN_RARER
     if enough and metric.slope and abs(metric.slope.value) > _STEEPEST:
         yield "slope.value"
-    if not 0 <= metric.rarer <= metric.labels or not -1 <= (metric.kappa or 0.0) <= 1:
-        yield "labels" if abs(metric.kappa or 0.0) <= 1 else "kappa"
+    if not -1 <= (metric.kappa or 0.0) <= 1:
+        yield "kappa"
+    elif not 0 <= metric.rarer <= metric.labels:
+        yield "labels"
     if metric.value and not _is_sound(metric.value):
         yield "value"
     if not all(0 <= value <= 1 for value in metric.values.values()):

@@ -117,7 +117,7 @@ class Endpoint:
         self._own = local()
         self._lock = Lock()
         self._limited_until = 0.0
-        self._ends = dict[_Adapter, float]()
+        self._ends: dict[_Adapter, float] = {}
         self._watched = False
 
     def hang_up(self) -> None:

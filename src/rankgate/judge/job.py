@@ -219,7 +219,7 @@ class _Work:
         self._planned_calls = sum(calls.values())
         of_baseline = self._spending_on_baseline(self._planned_calls - calls.get(RUN, 0))
         known = _Verdicts(self._store, self._job, again=self._job.again)
-        done = set[Answer]()
+        done: set[Answer] = set()
         for name in self._plans:
             self._at = name
             answers = [answer for answer in self._job.runs[name].answers if answer not in done]
@@ -328,8 +328,8 @@ class _Work:
                 verdicts = [repeat.verdicts.of(kind) for kind in kinds]
                 by_criterion = [each for verdict in verdicts if isinstance(verdict, dict) for each in verdict.values()]
                 missing += [each.kind for each in (*verdicts, *by_criterion) if isinstance(each, Unjudged)]
-            missing.sort(key=lambda kind: not kind.lasts)
-            counts.update(missing[:1])
+            if missing:
+                counts[next((kind for kind in missing if kind.lasts), missing[0])] += 1
         return counts
 
 

@@ -102,7 +102,8 @@ def judge_answers(
         record = ask(endpoint, judge, call.slot, call.inputs, spending)
         if record.unjudged is None or record.unjudged.kind.lasts:
             store.put(record)
-        if session.take(record):
+        session.take(record)
+        if session.stopped:
             endpoint.stopped.set()
 
     while session.stopped is None and (calls := next_round(answers, judge, verdict_kinds, session, repeats)):
@@ -138,12 +139,13 @@ class _Session:
         """The record of a slot."""
         return self._records.get(slot) or self._store.get(slot)
 
-    def take(self, record: Record) -> Unjudged | None:
-        """Note what came, and return why going on is of no use; what is interrupted by that has the same reason."""
+    def take(self, record: Record) -> None:
+        """Note what came, and in `stopped` why going on is of no use, which is the reason of what that interrupts."""
         with self._lock:
             missing = record.unjudged
             if missing and missing.kind is UnjudgedKind.INTERRUPTED and self.stopped:
-                record = msgspec.structs.replace(record, unjudged=(missing := self.stopped))
+                missing = self.stopped
+                record = msgspec.structs.replace(record, unjudged=missing)
             self._failures = self._failures + 1 if missing and missing.kind in _FAILURES else 0
             status = missing.number if missing and missing.kind is UnjudgedKind.HTTP_STATUS else None
             spent = missing is not None and missing.kind is UnjudgedKind.BUDGET
@@ -153,8 +155,8 @@ class _Session:
             self.never_answered = missing if self._failures == len(self._records) else None
             if missing:
                 self.unjudged[missing.kind] += 1
-                self.failed.update([] if missing.kind.lasts else [missing])
-            return self.stopped
+                if not missing.kind.lasts:
+                    self.failed.update([missing])
 
 
 class _Threads:

@@ -144,7 +144,7 @@ def read_labels(path: str, items: Iterable[Item] = ()) -> dict[LabelKey, Label]:
     def checked(value: Any) -> Label:
         label = msgspec.convert(value, Label)
         item = known.get(label.key)
-        if item and label.claim not in item.statements[label.n : label.n + 1]:
+        if item and not (0 <= label.n < len(item.statements) and label.claim == item.statements[label.n]):
             raise ValueError(f"claim: is not claim {label.n} of this answer to {shown(label.query_id)}")
         words = WORDS[item.labelled(label.n)].values() if item else ()
         if item and label.verdict is not None and label.verdict not in words:
@@ -249,11 +249,6 @@ def _label_in(
     if len(meant) > 1:
         raise _CellError("verdict", f"{shown(word)} may be {' or '.join(meant)}; write which")
     return label_of(item, n, meant[0], by)
-
-
-def labels_of_sheet(path: str, items: Iterable[Item]) -> dict[LabelKey, Label]:
-    """The labels of a sheet, which are by whom the file is named after."""
-    return {label.label_key: label for label in read_sheet(path, items, Path(path).stem)}
 
 
 def _places(items: Iterable[Item]) -> dict[tuple[str, int], tuple[Item, str]]:

@@ -93,7 +93,7 @@ def with_records(
     for ranking in rankings:
         sample = samples.get(ranking.query_id)
         details = ranking.details or Details()
-        records_of_answer = list[Record]()
+        records_of_answer: list[Record] = []
         if sample is not None and details.generated is not None:
             answer = answer_of(sample, ranking, depth)
             for judge, repeat in judges:

@@ -201,7 +201,8 @@ def paired(
 
 def paired_scores(metric: Metric, candidate: Scores, baseline: Scores) -> Pairs | None:
     """The pairs of two runs under one gold."""
-    new, old = candidate.values[metric.name], baseline_column(metric, baseline)
+    new = candidate.values[metric.name]
+    old = baseline_column(metric, baseline)
     return paired(
         metric,
         new,

@@ -43,7 +43,8 @@ class PassageRecall(BaseMetric, frozen=True, kw_only=True):
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """|G ∩ R| / |G|; None where nothing is relevant or a passage is in doubt."""
-        spans = _relevant(query)
+        sample = query.sample
+        spans = {name: span for name, span in sample.spans.items() if sample.gains.get(name, 0) > 0} if sample else {}
         if not spans or query.placed is None or any(name in query.placed.unfit for name in spans):
             return None
         gold = [(span.doc, (span.start, span.end)) for span in spans.values()]
@@ -97,11 +98,6 @@ class PassageIoU(PassageRecall, frozen=True, kw_only=True):
     def share(self, held: int, gold: int, query: MatchedQuery) -> float:
         """|G ∩ R| / (|G| + |R| − |G ∩ R|)."""
         return held / (gold + _extent(query, self.limit(query)) - held)
-
-
-def _relevant(query: MatchedQuery) -> dict[str, Span]:
-    sample = query.sample
-    return {name: span for name, span in sample.spans.items() if sample.gains.get(name, 0) > 0} if sample else {}
 
 
 def _size(places: Iterable[tuple[str, Stretch]]) -> int:
@@ -365,6 +361,7 @@ def in_doubt(query: MatchedQuery) -> Unfit | None:
     for each in (query, query.raw, *query.rewrites):
         passages = each.placed.unfit if each and each.placed else {}
         doubts = (doubt for name, doubt in passages.items() if gains.get(name, 0) > 0)
-        if doubt := (each.unfit if each else None) or next(doubts, None):
+        doubt = each.unfit if each and each.unfit else next(doubts, None)
+        if doubt:
             return doubt
     return None

@@ -125,7 +125,7 @@ def why_unknown(stem: str, cutoff: str | None) -> str:
     else:
         meant = _meant(stem)
         what = f"did you mean {meant + at!r}?" if meant else "`rankgate metrics` lists them"
-    if _KNOWN.get() is not None:
+    if _KNOWN.get() is not None:  # then names mean nothing else of packages
         what += "; a metric of a package that no gate of the base uses counts once it is merged"
     return what
 

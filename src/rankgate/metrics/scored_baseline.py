@@ -56,24 +56,24 @@ def scored_as_baseline(
 
 def ids_of(scores: Scores, plan: Plan) -> Mapping[str, Sequence[str]]:
     """The lists of the matched queries, empty ones too, where a metric compares with them."""
-    return (
-        {query_id: query.ids for query_id, query in scores.matched.items()} if RunField.BASELINE in plan.needs else {}
-    )
+    if RunField.BASELINE not in plan.needs:
+        return {}
+    return {query_id: query.ids for query_id, query in scores.matched.items()}
 
 
 def scored_pair(
     gold: Gold, sources: Sequence[RunSource], plan: Plan, progress: ReadProgress | None = None
 ) -> tuple[list[ScoredRun], dict[Metric, Compared]]:
-    """Two runs, the one before first, each scored, and each metric compared query by query; raises what these do.
+    """Two runs, the one before first, each scored, and each metric compared query by query.
 
     What the plan reads `also` is for a page, which names documents.
     """
     runs = [run for run in (source.open(plan.needs) for source in sources) if run]
     # Both lists end where the shorter store cut them, so that no run is compared on ranks that the other lost.
     depth = min((run.depth for run in runs if run.depth), default=None)
-    keep_matched = bool({RunField.BASELINE} & plan.needs or plan.also)
+    keep_matched = RunField.BASELINE in plan.needs or bool(plan.also)
     plan = msgspec.structs.replace(plan, depth=depth, keep_matched=keep_matched, compared=True)
-    both = list[ScoredRun]()
+    both: list[ScoredRun] = []
     for source, run in zip(sources, runs, strict=True):
         both.append(scored_as_baseline(gold, run, plan, source, progress))
         scores = both[-1].scores

@@ -150,9 +150,9 @@ def scored(gold: Gold, run: Run, plan: Plan, source: RunSource, progress: ReadPr
 
         return ScoredRun(run, score_table(gold, run.values, run.name, plan))
     piped = run.share_read is None and run.depth is None  # neither a regular file nor stored as a baseline
-    few = MAX_KEPT * (not plan.needs & {RunField.TEXTS, RunField.OFFSETS, RunField.ANSWER})
+    few = 0 if plan.needs & {RunField.TEXTS, RunField.OFFSETS, RunField.ANSWER} else MAX_KEPT
     kept = _Kept(MAX_PIPED if piped else few)
-    other_texts = set[str]()
+    other_texts: set[str] = set()
     lines = of_gold(run, gold, plan.how, other_texts)
     scores = _score_and_keep(gold, lines, plan, kept, progress or ReadProgress())
     scores = replace(scores, unasked=scores.missing & other_texts)

@@ -156,7 +156,8 @@ def _cell(column: Column, key: str, kind: str, name: str) -> Column:
 def _refuse_unreadable(metrics: Sequence[Metric], how: Matching, fields: Mapping[str, FieldMap]) -> None:
     """Refuse what two tables do not say."""
     for metric in metrics:
-        if unread := [need.value for need in metric.needs - _READ] or [*metric.gold_keys]:
+        unread = [need.value for need in metric.needs - _READ] or [*metric.gold_keys]
+        if unread:
             raise bad_input(f"{metric.name} reads {', '.join(sorted(unread))}, which these tables do not have")
     if how.needs - _READ:
         raise bad_input(f"match={how.by.value!r} reads places in documents, which these tables do not have")

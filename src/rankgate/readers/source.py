@@ -258,7 +258,8 @@ def _beginning(read: Callable[[int], bytes | None]) -> bytes:
         first, *others = chunk.split(b"\n")
         last = (last + first)[:_HEAD]
         for line in others:
-            lines += bool(last.strip()) and last[:1] != b"#"
+            if last.strip() and not last.startswith(b"#"):
+                lines += 1
             last = line
         if lines > 1 or (lines and others and size > _HEAD):
             break

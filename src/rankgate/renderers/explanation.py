@@ -102,8 +102,9 @@ def never_line(odd: Oddities, spell: Spell, runs: str) -> str:
     verb = "is" if odd.never_returned == 1 else "are"
     examples = listed(odd.examples, len(odd.examples), spell, odd.never_returned)
     instead = f"; the lists have {listed(odd.returned, len(odd.returned), spell)}" if odd.returned else ""
-    pairs = (f"{spell(each.gold)} and {spell(each.run)} ({each.differs})" for each in odd.spellings)
-    more = ", …" if odd.respelled > len(odd.spellings) else ""
-    form = f" {odd.respelled:,} of them differ from ids of the run in their form alone: {', '.join(pairs)}{more}."
     sentence = f"{odd.never_returned:,} of {count} {verb} in no list of {runs}: {examples}{instead}."
-    return sentence + form * bool(odd.respelled)
+    if not odd.respelled:
+        return sentence
+    pairs = ", ".join(f"{spell(each.gold)} and {spell(each.run)} ({each.differs})" for each in odd.spellings)
+    more = ", …" if odd.respelled > len(odd.spellings) else ""
+    return f"{sentence} {odd.respelled:,} of them differ from ids of the run in their form alone: {pairs}{more}."

@@ -194,12 +194,15 @@ def queries_line(report: Report) -> str:
     parts: list[str] = []
     stated = {name: value for name, value in metrics.items() if value.missing is not None}
     if queries.scored and (not stated or len(stated) < len(metrics)):
-        left_out = f"{queries.no_relevant:,} without a relevant document in the gold set left out"
-        parts += [f"{queries.scored:,} of {total} scored", *[left_out] * bool(queries.no_relevant)]
+        parts.append(f"{queries.scored:,} of {total} scored")
+        if queries.no_relevant:
+            parts.append(f"{queries.no_relevant:,} without a relevant document in the gold set left out")
     for name, value in stated.items():  # what lines state is no matter of relevant documents
-        lacking = f" ({value.missing:,} missing, {value.undefined - (value.missing or 0):,} undefined)"
-        if value.undefined or not parts:
-            parts.append(f"{value.n:,} of {total} have a value of {name}{lacking * bool(value.undefined)}")
+        have = f"{value.n:,} of {total} have a value of {name}"
+        if value.undefined:
+            parts.append(f"{have} ({value.missing:,} missing, {value.undefined - (value.missing or 0):,} undefined)")
+        elif not parts:
+            parts.append(have)
     return f"{'; '.join(parts)}." if parts else ""
 
 

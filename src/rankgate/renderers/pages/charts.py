@@ -222,7 +222,8 @@ def chart_of(curve: Curve, shown: GateSet, id_: str, width: int) -> Chart:
     """A curve by the day, and on each point a tooltip, which `dashboard.js` shows too."""
     height = 310 if width == WIDE else 266
     values = [*(point.value for point in curve.points), *(value for _, value in curve.steps), *curve.limits]
-    ends, (start, today) = around(values, curve.unit), domain(shown)
+    ends = around(values, curve.unit)
+    start, today = domain(shown)
     y = Axis(*ends, height - 26, 24, ticks_of(*ends, curve.unit, 7))
     x = Axis(start, today, y.margin, width - 24, day_ticks(start, today, width // 100))
     limits = [Line([(start, limit), (today, limit)], _FAIL, dash="2 3") for limit in curve.limits]
@@ -273,7 +274,8 @@ def looks_of(curve: Curve) -> list[tuple[str, str, str]]:
 
 def domain(shown: GateSet) -> tuple[float, float]:
     """The days that the axis covers: those of the runs, up to the end of today."""
-    return min((run.at for run in shown.runs[:1]), default=shown.today - NOON) - NOON, shown.today
+    first = shown.runs[0].at if shown.runs else shown.today - NOON
+    return first - NOON, shown.today
 
 
 def day_ticks(low: float, high: float, count: int) -> Ticks:
@@ -299,11 +301,13 @@ def _marks(curve: Curve) -> list[Mark]:
     size = 2.3 if is_long else 3.8
     ring = 4.5 if is_long else 7
     accepted = [point for point in curve.points if point.run.accepted]
-    rings = [Mark(point.run.at, point.value, "circle", BEFORE, ring, ring=True) for point in accepted]
+    marks = [Mark(point.run.at, point.value, "circle", BEFORE, ring, ring=True) for point in accepted]
     for point in curve.points:
-        record, hover, looks = point.run.record, _point_label(point, curve), MARKS[point.run.record.verdict]
-        rings.append(Mark(point.run.at, point.value, *looks, size, run=record.id, hover=hover))
-    return rings
+        record = point.run.record
+        shape, colour = MARKS[record.verdict]
+        hover = _point_label(point, curve)
+        marks.append(Mark(point.run.at, point.value, shape, colour, size, run=record.id, hover=hover))
+    return marks
 
 
 def _accepted(curve: Curve, start: float, today: float) -> list[Line]:

@@ -159,11 +159,13 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
 def view_of(report: Report, limits: Limits = COMMENT) -> View:
     """The view of a report, within the limits of a medium."""
     judged = bool(report.gates) and report.conclusion.kind is not ConclusionKind.EMPTY
+    pieces = Pieces()
+    conclusion = sentence(report, partial(pieces.spell, limit=40), partial(pieces.spell, limit=600))
     return View(
         verdict=report.verdict,
         word=VERDICT_WORDS[report.verdict],
         icon=phrases.ICONS[report.verdict],
-        conclusion=_conclusion(report),
+        conclusion=pieces.sentence(conclusion),
         findings=_findings(report) if judged else (),
         problems=_problems(report, limits.problems),
         next=_next(report),
@@ -175,11 +177,6 @@ def view_of(report: Report, limits: Limits = COMMENT) -> View:
         gate_changes=_gate_changes(report, limits.changes),
         origins=origins_of(report),
     )
-
-
-def _conclusion(report: Report) -> Sentence:
-    pieces = Pieces()
-    return pieces.sentence(sentence(report, partial(pieces.spell, limit=40), partial(pieces.spell, limit=600)))
 
 
 def _traffic(report: Report) -> ShownTraffic:
@@ -218,11 +215,11 @@ def _answers(report: Report, most: int) -> LostAnswers:
 
 
 def _problems(report: Report, most: int) -> Problems:
-    """The problems beyond the one that the conclusion says in full."""
+    """The problems beyond the one that the conclusion says in full, which is a line."""
     texts = [str(problem) for problem in report.problems]
     internal = any(problem.kind is ProblemKind.INTERNAL for problem in report.problems)
     in_headline = report.conclusion.kind is ConclusionKind.NOT_JUDGED and not internal
-    if in_headline and len(texts[:1]) == len("".join(texts[:1]).splitlines()):
+    if in_headline and texts and len(texts[0].splitlines()) == 1:
         texts = texts[1:]
     listed = tuple(Text(each, LONGEST_PROBLEM) for each in texts[:most])
     more = max(0, len(texts) - most)
