@@ -11,12 +11,11 @@ import msgspec
 
 from rankgate.criteria.runs import detailed_lists_of, lists_of
 from rankgate.errors import RankgateError
-from rankgate.metrics.base import Metric, RelevanceMetric
+from rankgate.metrics.base import RelevanceMetric
 from rankgate.metrics.matching import By, Matching, document_of
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.report import NAMED, Oddities, Spelling
-from rankgate.model.scores import Scores
 from rankgate.model.values import Gold, Ranking
 
 MAX_QUERIES = 20_000  # of the gold set: longer runs are not read again for this
@@ -168,13 +167,9 @@ def oddities_of(gold: Gold, how: Matching, lists: Lists) -> Oddities | None:
 def unmatched(gold: Gold, plan: Plan, scored: ScoredRun) -> Oddities | None:
     """What is odd in a run whose lists hold next to none of the relevant ids, as where ids are spelled differently."""
     enough = MATCHED_SHARE * sum(len(sample.gains) for sample in gold.samples.values())
-    if any(_finding(scored.scores, metric) >= enough for metric in plan.metrics):
-        return None
+    for metric in plan.metrics:
+        column = scored.scores.values[metric.name] if isinstance(metric, RelevanceMetric) else []
+        if sum(value is not None and value != metric.worst for value in column) >= enough:  # of queries that found one
+            return None
     odd = oddities_of(gold, plan.how, (listings_of(gold, plan, scored, detailed=False), None))
     return odd if odd and odd.relevant - odd.never_returned < MATCHED_SHARE * odd.relevant else None
-
-
-def _finding(scores: Scores, metric: Metric) -> int:
-    """How many queries found a relevant document, by their values."""
-    column = scores.values[metric.name] if isinstance(metric, RelevanceMetric) else []
-    return sum(value is not None and value != metric.worst for value in column)

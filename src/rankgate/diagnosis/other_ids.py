@@ -39,7 +39,10 @@ def other_ids_text(gold: Gold, how: Matching, run: ScoredRun, share: float, *, o
         known.update(map(name_of, [*sample.gains, *sample.judge_gains, *sample.negatives]))
     if len(returned.keys() & known) >= share * len(returned):
         return ""
-    run_has = ", ".join(map(shown, islice(returned, NAMED))) + _respelled_text(relevant, returned)
+    run_has = ", ".join(map(shown, islice(returned, NAMED)))
+    first = next(iter(respelled(relevant, returned).items()), None)
+    if first:
+        run_has += f": {shown(first[0])} and {shown(first[1])} differ in {differs_in(*first)} alone"
     one = "chunk" if how.by is By.CHUNK else "document"
     remedy = ", or gate by document with `match: doc`" if how.by is By.CHUNK else ""
     ids = count_text(len(relevant), "relevant id occurs", "relevant ids occur")
@@ -59,13 +62,6 @@ def _full_lists(lengths: Sequence[int | None]) -> int:
     counts = Counter(length for length in lengths if length is not None)
     full_length = max(counts, key=lambda length: (counts[length], length), default=0)
     return sum(count for length, count in counts.items() if length >= full_length) if full_length else 0
-
-
-def _respelled_text(gold_ids: Iterable[str], run_ids: Iterable[str]) -> str:
-    """`: 'D1' and 'd1' differ in case alone`, of the first id that the run has in another form; empty for none."""
-    for gold_id, run_id in respelled(gold_ids, run_ids).items():
-        return f": {shown(gold_id)} and {shown(run_id)} differ in {differs_in(gold_id, run_id)} alone"
-    return ""
 
 
 def _names(rankings: Iterable[Ranking], how: Matching) -> dict[str, None]:
