@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import subprocess
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -96,11 +97,17 @@ def test_a_repository_without_files(tmp_path: Path) -> None:
     assert message == "--base needs a working tree; this is a bare repository or a .git directory"
 
 
-def test_a_repository_of_another_user(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As one that is mounted into a container."""
+def test_a_repository_of_another_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one that is mounted into a container. What is to be run helps also below its root."""
+    folder = tmp_path / "it's at one" / "search"
+    folder.mkdir(parents=True)
+    git("init", "--quiet", str(folder.parent))
     monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
-    message = refused(lambda: repository_around("."))
-    assert message.startswith("--base: git does not trust this directory, which another user owns; run `git config")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
+    message = refused(lambda: repository_around(str(folder)))
+    assert message.startswith("--base: git does not trust a directory which another user owns; run `git config ")
+    subprocess.run(["bash", "-c", message.split("`")[1]], check=True)
+    assert repository_around(str(folder)).root == str(folder.parent.resolve())
 
 
 def test_no_git(repository: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -225,10 +226,8 @@ def repository_around(folder: str, *, asker: str | None = None) -> Repository:
         return Repository(root)
     why = stderr_of(answer)
     if "dubious ownership" in why:
-        raise GitError(
-            f"{asker}: git does not trust this directory, which another user owns; "
-            'run `git config --global --add safe.directory "$PWD"` first'
-        )
+        trusting = f"git config --global --add safe.directory {shlex.quote(why.partition(' at ')[2][1:-1])}"
+        raise GitError(f"{asker}: git does not trust a directory which another user owns; run `{trusting}` first")
     if "must be run in a work tree" in why:
         raise GitError(f"{asker} needs a working tree; this is a bare repository or a .git directory")
     raise GitError(f"{asker} reads files at a commit, and this is not a git repository; check it out with git")
