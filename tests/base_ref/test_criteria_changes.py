@@ -37,8 +37,8 @@ from rankgate.model.report import Provenance, Report
 from rankgate.model.traffic_lists import TrafficFiles, TrafficLabel, TrafficQuestion
 from rankgate.model.values import Gold, Sample, Verdict
 from rankgate.renderers.base_changes import changes
-from rankgate.renderers.escape import code
 from rankgate.renderers.github import quoted
+from rankgate.renderers.markdown_text import code
 
 
 def criteria(text: str) -> Criteria:

@@ -9,7 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.rows import each_row
 
-from rankgate.renderers.escape import Text, block, cell, code, markdown, one_line, shorten, unhidden
+from rankgate.renderers.escape import Text, one_line, shorten, unhidden
+from rankgate.renderers.markdown_text import block, cell, code, markdown
 
 ZERO_WIDTH_JOINERS = "\u200c\u200d"
 

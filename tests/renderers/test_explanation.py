@@ -16,10 +16,10 @@ from tests.report_keys import with_keys
 from rankgate.model.lineage import COMPONENTS, Difference, GoldChanges
 from rankgate.model.report import Report
 from rankgate.renderers.blocks import plain_text
-from rankgate.renderers.escape import code
 from rankgate.renderers.explanation import MAX_SHOWN, differences_line
 from rankgate.renderers.junit import render_junit
 from rankgate.renderers.markdown import render_markdown
+from rankgate.renderers.markdown_text import code
 from rankgate.renderers.terminal import terminal_blocks
 
 INDEX = Difference(what="index", before="v2025_06_01", after="v2025_07_01")

@@ -14,9 +14,9 @@ from tests.scenario_calls import report_of
 from rankgate.metrics.registry import families
 from rankgate.model.report import Links, Report
 from rankgate.model.report_text import decode_report, encode_report
-from rankgate.renderers.escape import link
 from rankgate.renderers.links import METRICS, links_of
 from rankgate.renderers.markdown import render_comment
+from rankgate.renderers.markdown_text import link
 
 ROOT = Path(__file__).parents[2]
 RUN = "https://github.com/acme/rag/actions/runs/7/attempts/1"

@@ -386,7 +386,7 @@ MARKUP = re.compile(r"\*\*|</?(details|summary|br|sub|td|tr|p)\\b|\| | \||\|:?--
 
 @each_row("path", [*sorted(RENDERERS.glob("*.py")), *sorted((RENDERERS / "view").glob("*.py"))])
 def test_no_module_writes_markdown_or_html(path: Path) -> None:
-    """Templates do, and the escapers, which spell text for them."""
+    """Templates do, and the escaper, which spells text for them."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     texts = [
@@ -394,4 +394,4 @@ def test_no_module_writes_markdown_or_html(path: Path) -> None:
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs
     ]
-    assert path.name == "escape.py" or [text for text in texts if MARKUP.search(text)] == []
+    assert path.name == "markdown_text.py" or [text for text in texts if MARKUP.search(text)] == []

@@ -24,7 +24,7 @@ from rankgate.forges.pulls import pull_of
 from rankgate.forges.runner import Context, add_summary, context_of
 from rankgate.gates.not_judged import not_judged
 from rankgate.model.report import Report
-from rankgate.renderers.escape import code
+from rankgate.renderers.markdown_text import code
 
 
 def parser() -> argparse.ArgumentParser:

@@ -60,7 +60,7 @@ from rankgate.model.verdicts import Unjudged
 from rankgate.model.wording import count_text, tokens_text
 from rankgate.readers.base import Run
 from rankgate.readers.source import STDIN
-from rankgate.renderers.escape import code
+from rankgate.renderers.markdown_text import code
 from rankgate.renderers.warnings import fact_text
 
 _MAX_WORKERS = 256  # more is a slip of the finger

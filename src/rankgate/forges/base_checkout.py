@@ -35,7 +35,7 @@ from rankgate.model.base_ref import Commit, SetLabel
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report
 from rankgate.readers.source import is_remote, parts_of
-from rankgate.renderers.escape import code
+from rankgate.renderers.markdown_text import code
 
 MAX_BYTES = 200_000_000  # of a pull request's files, all together
 MAX_JUDGING = 1200.0  # seconds to ask about the answers of one run; what was answered is kept

@@ -23,7 +23,7 @@ from rankgate.model.base_ref import ACCEPT_RANKINGS
 from rankgate.model.remarks import label_notes
 from rankgate.model.report import Report
 from rankgate.model.values import SEVERITY_ORDER
-from rankgate.renderers.escape import code
+from rankgate.renderers.markdown_text import code
 
 if TYPE_CHECKING:  # what judges at a base is paid for where there is something to judge
     from rankgate.forges.base_checkout import BaseCheckout

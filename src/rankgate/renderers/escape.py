@@ -1,7 +1,6 @@
-"""Text that we did not write, made safe to show: in Markdown only ever as a code span, elsewhere on one line.
+"""Text that we did not write, made safe to show on one line; in Markdown by `markdown_text`.
 
-Queries, ids, tags, document text and system names come from files that anyone may have written. Entity and backslash
-escaping both fail on GitHub's parser, which still links `a@b.co` and notifies `@name`; inside a code span it does not.
+Queries, ids, tags, document text and system names come from files that anyone may have written.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -23,29 +22,13 @@ _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0") | fro
 _MOST_MARKS = 5  # on one letter
 # More marks than that, or as many other signs that are no letters.
 _PERHAPS_PILED = re.compile(rf"[^\w\x00-\x7f]{{{_MOST_MARKS + 1}}}")
-_BACKTICKS = re.compile(r"`+")
-_LONGEST_SPAN_FENCE = 80  # GitHub's parser takes longer runs of backticks for text
-_ENDLESS = re.compile(r"`{200,}")  # it counts the fence of a block to 255 only
-# To GitHub the end of `recall(rel=2)@5` names a user.
-_WITH_PARAMETERS = re.compile(r"(?<![\w`-])[a-zA-Z][\w-]*\((?:[^()]|\([^()]*\))*\)(?:@\w+)?")
-_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)")
-# What GitHub makes a link, a mention, HTML or a heading of: no sentence of ours has any of it outside of code.
-_GITHUB_MARKUP = re.compile(
-    r"[`*\\$]|~~|(?<!\w)_|<[a-z/!?]|\]\s*[(\[:]|://|www\.|&#?\w+;|(?<!\w)@\w|@[\w-]+\.\w|#\d|\bgh-\d|:[a-z_]+:"
-    r"|^\s*([#>=+-]+|\d+[.)])(\s|$)",
-    re.IGNORECASE,
-)
 _MARK = re.compile("\ue000([0-9]{1,6})\ue001")
-# The blanks within `−5.8 pp`, `−8.1 to −3.4`, `≥ 85.0%` and `96.0% → 56.0%`.
-_UNBROKEN_BLANKS = re.compile(
-    r"(?<=[\d±?]) (?=pp\b|ms\b|to [−+±\d?])|(?<=[\d?%] to) |(?<=[≥≤]) |(?<=[\d%]) (?=→ [\d−])|(?<=[\d%] →) (?=[\d−])"
-)
 # A name that nobody takes for words of ours: up to three words, of which none ends a clause.
 _WORD = r"[.\w/@+×-]+(:+[.\w/@+×-]+)*(?<!\.)"
 _PLAIN = re.compile(rf"{_WORD}( {_WORD}){{0,2}}…?")
 _LONGEST_QUOTED = 120  # characters; a longer text is no name, and stands without quotation marks
 LONGEST_COMMAND = 2_000  # characters
-_LONGEST_SENTENCE = 600  # characters of ours; none is nearly as long, unless somebody wrote the report by hand
+LONGEST_SENTENCE = 600  # characters of ours; none is nearly as long, unless somebody wrote the report by hand
 
 
 class Text(msgspec.Struct, frozen=True):
@@ -53,12 +36,6 @@ class Text(msgspec.Struct, frozen=True):
 
     raw: str
     limit: int = 200
-
-
-class Markdown(str):
-    """Markdown that is safe to show as it is."""
-
-    __slots__ = ()
 
 
 Sentence = tuple[str | Text, ...]  # ours, and what it holds of the inputs
@@ -83,34 +60,10 @@ class Pieces:
         pieces: list[str | Text] = []
         for index, part in enumerate(_MARK.split(text)):
             if index % 2 == 0:
-                pieces.append(shorten(part, _LONGEST_SENTENCE))
+                pieces.append(shorten(part, LONGEST_SENTENCE))
             elif int(part) < len(self._texts):  # any other mark stood in a report that somebody wrote by hand
                 pieces.append(self._texts[int(part)])
         return tuple(filter(None, pieces))
-
-
-def markdown(shown: Shown, limit: int | None = None) -> str:
-    """Markdown outside of tables: text of the inputs as code, and our sentences as they are, metrics in them as code.
-
-    Whoever writes a report by hand writes the sentences in it: one with markup, which ours never have, is code as well.
-    """
-    if isinstance(shown, Text):
-        return code(shown.raw, limit or shown.limit)
-    if isinstance(shown, Markdown):
-        return shown
-    if isinstance(shown, str):
-        line = _WITH_PARAMETERS.sub(lambda name: code(name[0]), _one_line_with_ends(shown))
-        outside_of_code = _CODE_SPAN.sub("", line)
-        return code(shown, _LONGEST_SENTENCE) if _GITHUB_MARKUP.search(outside_of_code) else line
-    text = ""
-    for piece in map(markdown, shown):
-        text += f" {piece}" if text.endswith("`") and piece.startswith("`") else piece  # else their fences were one
-    return text
-
-
-def cell(shown: Shown, limit: int | None = None) -> str:
-    """The same in a cell of a table, where a pipe ends it even within code; numbers keep units, ends and arrows."""
-    return _UNBROKEN_BLANKS.sub("&nbsp;", markdown(shown, limit).replace("|", "\\|"))
 
 
 def plain(shown: Shown) -> str:
@@ -119,22 +72,11 @@ def plain(shown: Shown) -> str:
         line = safe(shown.raw, shown.limit)
         return line if shown.limit > _LONGEST_QUOTED or _PLAIN.fullmatch(without_marks(line)) else repr(line)
     if isinstance(shown, str):
-        return without_runner_commands(_one_line_with_ends(shown))
+        return without_runner_commands(one_line_with_ends(shown))
     return "".join(map(plain, shown))
 
 
-def link(shown: Shown, address: str | None) -> Markdown:
-    """A link in Markdown where there is an address, else the text alone."""
-    text = markdown(shown)
-    return Markdown(f"[{text}](<{address}>)" if address and text else text)
-
-
-def command_block(command: Text) -> str:
-    """A command line to copy, as Markdown."""
-    return block([shorten(command.raw, command.limit)], "sh")
-
-
-def _one_line_with_ends(text: str) -> str:
+def one_line_with_ends(text: str) -> str:
     """`one_line`, with the blanks at its ends, which part it from what stands beside it."""
     return one_line(text.replace("\ue000", "").replace("\ue001", ""))
 
@@ -198,29 +140,3 @@ def listed(texts: Sequence[str], most: int, spell: Callable[[str], str] = str, t
     """`a, b and 3 more`: the first texts as they are spelled, and how many more there are, of all or of a total."""
     more = (len(texts) if total is None else total) - len(texts[:most])
     return ", ".join(map(spell, texts[:most])) + (f" and {more:,} more" if more > 0 else "")
-
-
-def code(text: object, limit: int = 200) -> str:
-    """A Markdown code span that shows exactly `one_line(text)`, for use outside tables."""
-    shown = one_line(text, limit)
-    if not shown.strip():
-        return '`""`'
-    fence = _span_fence({len(run) for run in _BACKTICKS.findall(shown)})
-    pad = " " if shown[0] in "` " or shown[-1] in "` " else ""
-    return f"{fence}{pad}{shown}{pad}{fence}"
-
-
-def _span_fence(runs: set[int]) -> str:
-    """Backticks longer than any run inside, or where that is too long to be a fence, as many as no run has."""
-    longer = max(runs, default=0) + 1
-    if longer <= _LONGEST_SPAN_FENCE:
-        return "`" * longer
-    return "`" * next(length for length in range(1, longer) if length not in runs)
-
-
-def block(lines: Iterable[str], language: str = "") -> str:
-    """A fenced code block, with a fence that no line can close; a run of 200 backticks or more is cut."""
-    shown = [_ENDLESS.sub("`" * 199 + "…", one_line(line)) for line in lines]
-    longest = max((len(run) for line in shown for run in _BACKTICKS.findall(line)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return "\n".join([f"{fence}{language}", *shown, fence])

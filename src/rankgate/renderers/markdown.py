@@ -20,7 +20,8 @@ from rankgate.model.report import Report
 from rankgate.model.report_text import file_keys
 from rankgate.model.wording import VERDICT_WORDS, count_text, delta_text, value_text
 from rankgate.renderers import phrases
-from rankgate.renderers.escape import cell, code, command_block, link, markdown, one_line, shorten
+from rankgate.renderers.escape import one_line, shorten
+from rankgate.renderers.markdown_text import cell, code, command_block, link, markdown
 from rankgate.renderers.view import View, view_of
 
 TEMPLATES = Path(__file__).parent / "templates"

@@ -1,7 +1,7 @@
 """A report as its readers see it: everything chosen, ordered, rounded and limited once, for every output alike.
 
-Text of the inputs stands in it as `Text`, as it is: each medium has its own escaper (`escape.markdown`, `escape.plain`,
-and Jinja's autoescape for HTML).
+Text of the inputs stands in it as `Text`, as it is: each medium has its own escaper (`markdown_text.markdown`,
+`escape.plain`, and Jinja's autoescape for HTML).
 """
 
 from __future__ import annotations
