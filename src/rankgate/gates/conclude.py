@@ -188,10 +188,10 @@ def _pass(report: Report) -> Conclusion:
             return Conclusion(kind=ConclusionKind.PASS, strength=Strength.FLOORS_ONLY)
         speaks = min(may_block or main, key=lambda gate: not gate.is_unproven)  # what is below its floor, within noise
         about = about_gate(ConclusionKind.PASS, speaks, "floor")
-        counts = {"questions": speaks.measured.n, "missing": speaks.decision.missing}
+        counts = {"questions": speaks.measured.n, "missing": speaks.missing}
         return replace(about, strength=Strength.FLOORS_ONLY, counts=counts)
     weakest = min(blocking, key=_weakness)  # the first of several
-    counts = {"pairs": weakest.change.n_pairs, "questions": weakest.measured.n, "missing": weakest.decision.missing}
+    counts = {"pairs": weakest.change.n_pairs, "questions": weakest.measured.n, "missing": weakest.missing}
     about = about_gate(ConclusionKind.PASS, weakest, "drop")
     return replace(about, strength=strength_of(weakest), counts=counts)
 

@@ -76,7 +76,7 @@ def _beside(report: Report, gate: GateResult, rows: Sequence[GateResult]) -> dic
         "questions": gate.measured.n,
         "pairs": gate.change.n_pairs,
         "worse": len(report.changes.losers_of(gate.row_key)),
-        "missing": gate.decision.missing,
+        "missing": gate.missing,
         "gates_fail": len(with_other_cause),
         "same_cause": len(other_gates - with_other_cause),
         **parts_beside(gate.segment, failing_segments),

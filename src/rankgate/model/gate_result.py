@@ -192,11 +192,6 @@ class GateDecision(msgspec.Struct, frozen=True, kw_only=True):
         return Verdict.WARN if warns else self.verdict
 
     @property
-    def missing(self) -> int:
-        """How many values the gate lacks, which its limits hold or miss with them at their worst."""
-        return max((reason.count for reason in self.reasons if reason.kind in LIMITS), default=0)
-
-    @property
     def deciding(self) -> list[Reason]:
         """The reasons that give the verdict by themselves: what is broken, and where nothing is, what is in doubt."""
         by_themselves = [
@@ -257,6 +252,12 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     def row_key(self) -> tuple[str, str | None]:
         """Gate and segment: what waivers name, and what rows of the base and of the head have in common."""
         return self.name, self.segment
+
+    @property
+    def missing(self) -> int:
+        """How many values it lacks, which its limits hold or miss with them at their worst."""
+        counts = [reason.count for reason in self.decision.reasons if reason.kind in LIMITS]
+        return max(*counts, self.no_verdicts.count if self.no_verdicts else 0, 0)
 
     @property
     def is_main(self) -> bool:

@@ -165,7 +165,7 @@ def _counts(gate: GateResult) -> str:
 def _name(gate: GateResult, report: Report, *, alone: bool) -> Sentence:
     questions = count_text(gate.measured.n, "question")
     some = ""
-    if gate.decision.missing or gate.verdict is not Verdict.PASS:
+    if gate.missing or gate.verdict is not Verdict.PASS:
         from rankgate.renderers.view.reasons import with_value  # noqa: PLC0415 -- paid only where a gate does not hold
 
         some = with_value(gate, report)
