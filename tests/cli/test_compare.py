@@ -157,9 +157,9 @@ def test_what_cannot_be_compared_is_an_error(project: Path, capsys: Capture, wor
 
 @pytest.mark.parametrize("command", [["compare"], ["gold", "pool"]])
 def test_a_directory_without_a_baseline_is_not_a_run(command: list[str], project: Path, capsys: Capture) -> None:
-    (project / "empty").mkdir()
-    assert main([*command, "before.jsonl", "empty", *GOLD_FLAG]) == 2
-    expected = "empty: no baseline here; accept one with `rankgate baseline accept --run RUN --to empty`"
+    (project / "still empty").mkdir()
+    assert main([*command, "before.jsonl", "still empty", *GOLD_FLAG]) == 2
+    expected = "still empty: no baseline here; accept one with `rankgate baseline accept --run RUN --to 'still empty'`"
     assert expected in capsys.readouterr().err
 
 

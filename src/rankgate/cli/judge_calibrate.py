@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from shlex import quote
 
 import msgspec
 from msgspec.structs import asdict, replace
@@ -240,7 +241,7 @@ def _checked(
     support = {unit.key: support_of(items_by_key[unit.key], run.judge, run.known) for unit in drawn if unit.key}
     if unasked := sum(each == NO_VERDICT for each in support.values()):
         text = f"judge {run.judge.short} was not asked about the labelled claims of {count_text(unasked, 'answer')}"
-        raise bad_input(f"{text}; `rankgate judge --sample {redacted(path)}` asks it", file=path)
+        raise bad_input(f"{text}; `rankgate judge --sample {quote(redacted(path))}` asks it", file=path)
     checked: dict[str, Checked] = {}
     for unit in drawn:
         of_claims = support.get(unit.key)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -159,8 +160,8 @@ class NamedRun(msgspec.Struct, frozen=True):
 
 
 def _no_baseline(file: InputFile) -> Exception:
-    message = f"no baseline here; accept one with `rankgate baseline accept --run RUN --to {redacted(file.path)}`"
-    return bad_input(message, file=file.path)
+    command = f"rankgate baseline accept --run RUN --to {quote(redacted(file.path))}"
+    return bad_input(f"no baseline here; accept one with `{command}`", file=file.path)
 
 
 def candidate_run(
