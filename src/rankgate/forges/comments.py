@@ -151,8 +151,9 @@ def upsert(thread: PullThread, mark: Mark, text: str, *, fresh: bool, first: boo
             return done
         if not comments and not first:
             return "unwanted"
+        turns = bool(comments) and comments[0].mark.verdict in _HOLDS and mark.verdict not in _HOLDS
         try:
-            done = _step(thread, body, comments, fresh=fresh and _turns(comments, mark)) or done
+            done = _step(thread, body, comments, fresh=fresh and turns) or done
         except LostResponseError as error:  # the next round lists, and posts again only if it did not arrive
             done = "created"
             thread.client.pause_after(error, len(lost))
@@ -190,11 +191,6 @@ def _step(thread: PullThread, body: str, comments: Sequence[Comment], *, fresh: 
         return None
     thread.edit(kept.id, body)
     return "updated"
-
-
-def _turns(comments: Sequence[Comment], mark: Mark) -> bool:
-    """Whether the gate held by the comment that is there, and does not any more."""
-    return bool(comments) and comments[0].mark.verdict in _HOLDS and mark.verdict not in _HOLDS
 
 
 def _withdraw(thread: PullThread, comments: Sequence[Comment], mark: Mark) -> None:
