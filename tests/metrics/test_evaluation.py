@@ -212,6 +212,13 @@ def test_what_is_no_ranking_is_an_error_and_never_scores_0(entry: Any, message: 
         pytest.param(b"ab", "run: expected a file name, a mapping by query, or a list, found b'ab'", id="bytes"),
         pytest.param(pd.Series([["a"]]), "(type Series)", id="Series"),
         pytest.param({1: ["a"], "1": ["b"]}, "run: query '1' stands twice, as a number and as text", id="1 and '1'"),
+        pytest.param({1.0: ["a"]}, "run: the query: expected an id, found 1.0", id="a fraction as id"),
+        pytest.param({None: ["a"]}, "run: the query: expected an id, found nothing", id="no id"),
+        pytest.param(
+            pd.DataFrame([["1", "a", 2.0, 1.0]], columns=["query_id", "doc_id", "score", "score"]),
+            "run: two columns are called 'score'; keep one",
+            id="a column twice",
+        ),
     ],
 )
 def test_what_is_no_run(given_run: Any, message: str) -> None:
@@ -229,6 +236,7 @@ def test_what_is_no_run(given_run: Any, message: str) -> None:
         ({"gold": GOLD, "run": LISTS, "metrics": "recal@5"}, "did you mean 'recall@5'?"),
         ({"gold": GOLD, "run": LISTS, "k": 0}, "k must be whole numbers from 1 up, not 0"),
         ({"gold": GOLD, "run": LISTS, "k": [1, True]}, "k must be whole numbers"),
+        ({"gold": GOLD, "run": LISTS, "k": 5.0}, "k must be whole numbers from 1 up, not 5.0"),
         ({"gold": GOLD, "run": LISTS, "match": "id"}, "match is one of chunk, doc, text"),
         ({"gold": GOLD, "run": LISTS, "metrics": "overlap@5"}, "give it as baseline="),
         ({"gold": ["doc1"], "run": [["doc1"]]}, "query '0': expected a list of ids"),

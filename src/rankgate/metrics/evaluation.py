@@ -232,7 +232,7 @@ def score(
 def metrics_of(written: str | Sequence[str], k: int | Sequence[int] | None = None) -> list[Metric]:
     """Metrics by their names; each that has no cut-off is asked for at every `k`."""
     text = written if isinstance(written, str) else ",".join(written)
-    cutoffs = (k,) if isinstance(k, int) else tuple(k or ())
+    cutoffs = tuple(k or ()) if isinstance(k, Sequence | None) else (k,)
     if any(type(cutoff) is not int or cutoff < 1 for cutoff in cutoffs):
         raise bad_input(f"k must be whole numbers from 1 up, not {k!r}")
     try:

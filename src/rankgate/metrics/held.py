@@ -14,7 +14,7 @@ import msgspec
 from rankgate.errors import Problem, bad_input, shown
 from rankgate.metrics.matching import BY_CHUNK, By, Matching
 from rankgate.model.values import Gold, Ranking, RunField, Sample
-from rankgate.readers.base import ProblemLog, Run, deduplicated
+from rankgate.readers.base import ProblemLog, Run, deduplicated, id_of
 from rankgate.readers.field_map import QUERY, named
 from rankgate.readers.formats import named_file, read_gold, read_run
 from rankgate.readers.gold_columns import usual_fields
@@ -115,6 +115,10 @@ class HeldRun(msgspec.Struct, frozen=True):
 def _rows(given: Any, marks: Collection[str]) -> list[Mapping[str, Any]] | None:
     """The rows of a data frame, or dicts that have one of the keys `marks` and each name their question; else None."""
     if hasattr(given, "columns") or hasattr(given, "column_names"):
+        columns = [*map(str, getattr(given, "column_names", None) or given.columns)]
+        if twice := next((name for name in columns if columns.count(name) > 1), ""):
+            what = f"two columns are called {shown(twice)}; keep one"
+            raise bad_input(what, file="gold" if marks is _JUDGED else "run")
         write = next(filter(None, (getattr(given, name, None) for name in _TO_ROWS)), None)
         rows = write() if write else given.astype(object).where(given.notna(), None).to_dict("records")
         return [to_items(row) for row in rows]
@@ -181,7 +185,10 @@ def _with_text(entry: Any) -> Any:
 
 def _by_query(given: Any, name: str) -> Iterator[tuple[str, Any]]:
     if isinstance(given, Mapping):
-        ids = [str(query_id) for query_id in given]
+        try:
+            ids = [id_of(_python_number(query_id), "the query") for query_id in given]
+        except ValueError as error:
+            raise bad_input(str(error), file=name) from error
         if len(set(ids)) < len(ids):
             raise bad_input(f"query {max(ids, key=ids.count)!r} stands twice, as a number and as text", file=name)
         yield from zip(ids, given.values(), strict=True)
