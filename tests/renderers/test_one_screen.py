@@ -166,7 +166,8 @@ def test_the_status_of_every_row_stands_within_a_narrow_screen(sheet: Page, name
 def test_before_the_first_fold_stand_at_most_120_words(name: str) -> None:
     screen = as_github_shows_it(comment_of(name).partition("<details>")[0])
     said = re.sub(r"<code>.*?</code>", "code", screen, flags=re.DOTALL) if name in HOSTILE_ONES else screen
-    assert len(re.findall(r"\S*\w\S*", re.sub(r"<[^>]*>", " ", said))) <= 120
+    words = re.sub(r"<[^>]*>", " ", said).replace("\N{NO-BREAK SPACE}", "_")  # what that joins is read as one
+    assert len(re.findall(r"\S*\w\S*", words)) <= 120
 
 
 def first_screen(report: Report) -> str:
