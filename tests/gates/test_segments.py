@@ -202,6 +202,14 @@ def test_a_missing_baseline_is_the_gates_to_say_not_every_segments() -> None:
     assert {result.evidence.evidence_state for result in found.values()} == {EvidenceState.NO_BASELINE}
 
 
+@pytest.mark.parametrize("drop", [None, 0.05])
+def test_the_floor_of_a_segment_counts_where_all_of_its_questions_are_new(drop: float | None) -> None:
+    before = [1.0] * 40 + [None] * 40
+    found = judged(SegmentRule(by=("lang",), **limits(0.8, drop)), TAGS, lost(0, 40), before)
+    assert found["lang:en"].verdict is PASS
+    assert (found["lang:es"].verdict, found["lang:es"].decision.violation) == (FAIL, 0.8)
+
+
 @pytest.mark.parametrize(
     "limit",
     [

@@ -66,7 +66,7 @@ def decide(measurement: Measurement) -> GateResult:
             verdict=_verdict(rulings, blocks=gate.blocks, doubtful=doubtful),
             reasons=reasons or _reasons(measurement, rulings, Ruling.HOLDS),
             doubts=len(inconclusive) + len(rulings.warnings) if doubtful or violated else 0,
-            violation=max(beyond) if beyond and not rulings.unjudged else None,
+            violation=max(beyond, default=None),
         ),
     )
 

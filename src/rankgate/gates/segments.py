@@ -132,7 +132,7 @@ class _Part:
         if any(reason.kind in (ReasonKind.MISSING, ReasonKind.NO_VERDICT) for reason in decision.reasons):
             verdict = result.verdict if self.blocks else Verdict.WARN
         elif decision.violation is not None:
-            verdict = Verdict.FAIL if self.blocks and result.verdict is Verdict.FAIL else Verdict.WARN
+            verdict = Verdict.FAIL if self.blocks else Verdict.WARN
         elif beyond or any(reason.at_worst is not None for reason in decision.reasons):
             verdict = Verdict.WARN
         # What is beyond noise by itself is not so among many segments, and passes.
