@@ -143,6 +143,17 @@ def test_a_gate_that_only_warns_warns_of_what_is_missing(capsys: pytest.CaptureF
     assert main(["check", "--fail-on", "warn", *DATE]) == 1
 
 
+def test_a_gate_that_only_warns_is_not_judged_where_its_segments_may_block() -> None:
+    run("new.jsonl", nothing)
+    write_lines("old.jsonl", [{"query_id": f"other-{number}", "topk": ["d"]} for number in range(N)])
+    for more in ({"severity": "error"}, {"only": {"pt": {"severity": "error"}}}):
+        segments = {"by": "lang", "regression_max": 0.1, **more}
+        code, report = check("recall@5", direction=None, severity="warning", segments=segments)
+        assert (code, report["gates"][0]["verdict"]) == (2, "not_judged")
+    code, report = check("recall@5", direction=None, severity="warning", segments={"by": "lang", "regression_max": 0.1})
+    assert (code, report["gates"][0]["verdict"]) == (0, "warn")
+
+
 @pytest.mark.parametrize("limits", [{"max_unjudged": 1.0}, {"max_unjudged": 1.0, "regression_max": None}])
 def test_all_values_missing_are_no_undefined_ones_however_many_may_be(limits: Line) -> None:
     run("new.jsonl", null)
