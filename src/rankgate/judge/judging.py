@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from threading import Lock, Thread
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
-from pydantic import AliasPath, BaseModel, Field
+from pydantic import AliasPath, BaseModel, BeforeValidator, Field
 
 from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.judge.client import Endpoint, Spending
@@ -35,6 +35,7 @@ _FAILURES = {UnjudgedKind.HTTP_STATUS, UnjudgedKind.UNREACHABLE, UnjudgedKind.EN
 _NO_USE = {*range(300, 400), 401, 402, 403, 404, 405, 410}  # statuses after which no other question fares better
 RETRIES = 2
 QUOTE_RETRIES = 1
+MAX_COUNTED = 10**9  # tokens of a call; more is nonsense
 _NAME_CHARACTERS = 200  # of a server's name for itself
 _ECHOED_CHARACTERS = 20_000  # of an answer that the model sees again
 _NOT_TAKEN = {400, 415, 422}  # how servers refuse a `response_format`
@@ -332,13 +333,22 @@ class _Choice(BaseModel):
     finish_reason: str | None = None
 
 
+def _count(stated: Any) -> int | None:
+    """Tokens that a server counted; None where it states what no count can be, since the answer is worth as much."""
+    is_count = isinstance(stated, int | float) and 0 <= stated <= MAX_COUNTED and stated == int(stated)
+    return int(stated) if is_count else None
+
+
+TokenCount = Annotated[int | None, BeforeValidator(_count)]
+
+
 class _Completion(BaseModel):
     """An answer, with the tokens that the server counted; without a choice it is empty."""
 
     model: str | None = None
     system_fingerprint: str | None = None
-    sent: int | None = Field(None, validation_alias=AliasPath("usage", "prompt_tokens"), ge=0, le=10**9)
-    received: int | None = Field(None, validation_alias=AliasPath("usage", "completion_tokens"), ge=0, le=10**9)
+    sent: TokenCount = Field(None, validation_alias=AliasPath("usage", "prompt_tokens"))
+    received: TokenCount = Field(None, validation_alias=AliasPath("usage", "completion_tokens"))
     choices: list[_Choice]
 
     @property

@@ -19,8 +19,9 @@ _DENSE = re.compile(
     "\U00020000-\U0003ffff]"
 )
 _QUOTES = "\"'`\u00b4\u02b9\u02ba\u02bc\u201a\u201e\u2032\u2033\u301d\u301e\u301f"
-_FOLDED = {  # by Unicode's category: no format and control characters nor white space, one dash, one quote
-    **dict.fromkeys(("Cf", "Cc", "Zs", "Zl", "Zp")),
+_FOLDED = {  # by Unicode's category: no format characters, one blank, one dash, one quote
+    "Cf": None,
+    **dict.fromkeys(("Cc", "Zs", "Zl", "Zp"), " "),
     "Pd": "-",
     "Pi": "'",
     "Pf": "'",
@@ -65,7 +66,10 @@ def _composed(piece: str) -> str:
 
 @lru_cache(maxsize=512)  # the passages of a question come once a statement
 def _folded(text: str) -> str:
-    """Decomposed, so that a letter is found whether its accent follows or is part of it, in any order of accents."""
+    """Decomposed, so that a letter is found whether its accent follows or is part of it, in any order of accents.
+
+    Blanks go last: until then they part a letter from the accents of another, such as that of a cedilla alone.
+    """
     plain = unicodedata.normalize("NFKD", text.translate(_FOLDING)).casefold()
-    folded = unicodedata.normalize("NFKD", plain.translate(_FOLDING))
+    folded = unicodedata.normalize("NFKD", plain).translate(_FOLDING).replace(" ", "")
     return folded.replace("i\u0307", "i").replace("\u0131", "i")  # Turkish: two letters, of which case makes three
