@@ -154,6 +154,20 @@ def test_a_gate_that_only_warns_is_not_judged_where_its_segments_may_block() -> 
     assert (code, report["gates"][0]["verdict"]) == (0, "warn")
 
 
+def test_a_part_that_is_new_since_the_baseline_is_not_said_to_hold() -> None:
+    run("new.jsonl", nothing)
+    write_lines("old.jsonl", [{"query_id": f"q{number}", "topk": ["d"]} for number in range(N) if number % 4])
+    segments = {"by": "lang", "regression_max": 0.1}
+    said = "Segments: 1 has nothing to compare with, 1 holds."
+    for floor in (None, 0.5):
+        code, report = check(
+            "recall@5", direction=None, segments={**segments, "threshold": floor} if floor else segments
+        )
+        assert (code, [gate["verdict"] for gate in report["gates"]]) == (0, ["pass"] * 3)
+        comment = Path("comment.md").read_text(encoding="utf-8")
+        assert (said in comment, "Segments: 2 hold." in comment) == (floor is None, floor is not None)
+
+
 @pytest.mark.parametrize("limits", [{"max_unjudged": 1.0}, {"max_unjudged": 1.0, "regression_max": None}])
 def test_all_values_missing_are_no_undefined_ones_however_many_may_be(limits: Line) -> None:
     run("new.jsonl", null)

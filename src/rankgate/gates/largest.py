@@ -71,7 +71,7 @@ def _beside(report: Report, gate: GateResult, rows: Sequence[GateResult]) -> dic
     segments = [each for each in others if tag_keys(each.segment) == tag_keys(gate.segment)]
     failing = {each.segment for each in segments if each.verdict is not Verdict.PASS}
     unproven = {each.segment for each in segments if each.is_unproven} - failing  # by any of several rules
-    holding = {each.segment for each in segments if not each.evidence.too_small} - failing - unproven
+    judged = {each.segment for each in segments if not (each.evidence.too_small or each.is_uncompared)}
     return {
         "questions": gate.measured.n,
         "pairs": gate.change.n_pairs,
@@ -80,7 +80,7 @@ def _beside(report: Report, gate: GateResult, rows: Sequence[GateResult]) -> dic
         "gates_fail": len(with_other_cause),
         "same_cause": len(other_gates - with_other_cause),
         **parts_beside(gate.segment, failing_segments),
-        "segments_hold": len(holding),
+        "segments_hold": len(judged - failing - unproven),
         "segments_unproven": len(unproven),
     }
 

@@ -271,6 +271,12 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
         return judged and self.evidence.evidence_state is EvidenceState.INCONCLUSIVE
 
     @property
+    def is_uncompared(self) -> bool:
+        """Whether it passes for want of anything to judge: only its drop is limited, and no question has a pair."""
+        drop_alone = self.limits.threshold is None and self.evidence.evidence_state is EvidenceState.NO_BASELINE
+        return drop_alone and self.verdict is Verdict.PASS and not self.evidence.too_small
+
+    @property
     def over_traffic(self) -> bool:
         """Whether it is the change over all traffic."""
         return any(reason.kind is ReasonKind.TRAFFIC for reason in self.decision.reasons)

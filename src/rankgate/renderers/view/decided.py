@@ -169,6 +169,7 @@ class SegmentState(Enum):
     NOT_JUDGED = phrases.VERBS[Verdict.NOT_JUDGED]
     WARNS = phrases.VERBS[Verdict.WARN]
     UNPROVEN = ("is unproven", "are unproven")
+    UNCOMPARED = ("has nothing to compare with", "have nothing to compare with")
     HOLDS = phrases.VERBS[Verdict.PASS]
     TOO_SMALL = ("is too small to judge", "are too small to judge")
 
@@ -210,6 +211,8 @@ def _state(part: GateResult) -> SegmentState:
         return _BY_VERDICT[part.verdict]
     if part.evidence.too_small:
         return SegmentState.TOO_SMALL
+    if part.is_uncompared:
+        return SegmentState.UNCOMPARED
     return SegmentState.UNPROVEN if part.is_unproven else SegmentState.HOLDS
 
 
