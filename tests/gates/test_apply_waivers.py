@@ -101,6 +101,7 @@ def test_a_waived_violation_stops_nobody_not_even_where_warnings_do() -> None:
 HARD = changed(VIOLATED, hard_check_failed=True)
 HARD_ALONE = changed(HARD, violation=None)
 UNJUDGED = changed(VIOLATED, verdict=NOT_JUDGED, violation=None)
+LACKING = changed(HOLDS, verdict=WARN, reasons=[Reason(ReasonKind.MISSING, count=8, among=20, source="run")])
 UNPROVEN = changed(VIOLATED, verdict=WARN, violation=None, only_inconclusive=True)
 
 
@@ -120,6 +121,7 @@ UNPROVEN = changed(VIOLATED, verdict=WARN, violation=None, only_inconclusive=Tru
         pytest.param(HARD, WAIVER, TODAY, "hard_check", False, "no waiver covers", id="single questions fail as well"),
         pytest.param(HARD_ALONE, WAIVER, TODAY, "hard_check", False, "no waiver covers", id="they fail alone"),
         pytest.param(UNJUDGED, WAIVER, TODAY, "not_judged", False, "could not be judged", id="not judged"),
+        pytest.param(LACKING, WAIVER, TODAY, "not_judged", False, "could not be judged", id="lacking, and only warns"),
         pytest.param(UNPROVEN, WAIVER, TODAY, "unused", False, "is not used", id="not proven is not violated"),
     ],
 )

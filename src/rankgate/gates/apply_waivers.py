@@ -12,11 +12,13 @@ from msgspec.structs import replace
 from rankgate.criteria.waivers import Waiver, Waivers
 from rankgate.model.gate_result import GateResult, Waived, WaiverState, WaiverUse
 from rankgate.model.report import Report
-from rankgate.model.values import Unit, Verdict
+from rankgate.model.values import ReasonKind, Unit, Verdict
 from rankgate.model.wording import beyond_text, is_plain_name
 from rankgate.readers.dates import days_between
 
 SOON = 14  # days
+# Beside these a limit that shows no violation may have one all the same.
+_UNKNOWN = {ReasonKind.MISSING, ReasonKind.NO_VERDICT, ReasonKind.OTHER_JUDGE, ReasonKind.NOT_IN_BASELINE}
 
 
 def waive(report: Report, waivers: Waivers, date: str) -> Report:
@@ -60,11 +62,12 @@ def _use(waiver: Waiver, gates: Sequence[GateResult], date: str) -> WaiverUse:
 def _state(waiver: Waiver, rows: Sequence[GateResult], largest: float | None, date: str) -> WaiverState:
     """The first that holds; a waiver that names nothing or has expired is to be removed whatever its gate does."""
     left = waiver.days_left(date)
+    unknown = any(reason.kind in _UNKNOWN for gate in rows for reason in gate.decision.reasons)
     states: dict[WaiverState, bool] = {
         "unknown": not rows,
         "expired": left < 0,
         "hard_check": any(gate.decision.hard_check_failed for gate in rows),
-        "not_judged": any(gate.verdict is Verdict.NOT_JUDGED for gate in rows),
+        "not_judged": any(gate.verdict is Verdict.NOT_JUDGED for gate in rows) or (largest is None and unknown),
         "unused": largest is None,
         "too_small": largest is not None and not waiver.covers(largest, date),
         "expiring": left <= SOON,
