@@ -296,7 +296,7 @@ ATTACKS: dict[str, Change] = {
     "fill a segment by tags": Change(
         write("gold.yaml", LANGS.replace("lang:en", "lang:th")),
         WARN,
-        "brings a segment from 2 to 5 questions, so that half as many more may be lost",
+        "brings a segment from 2 to 5 questions, so half as many more may be lost",
         all_of(SEGMENTS, edit(", metadata: {tags: [lang:en]}", "", "gold.yaml")),
         right=True,
     ),
@@ -306,7 +306,7 @@ ATTACKS: dict[str, Change] = {
             run(queries=(*QUERIES, "q6")),
         ),
         WARN,
-        "brings a segment from 2 to 3 questions, so that half as many more may be lost",
+        "brings a segment from 2 to 3 questions, so half as many more may be lost",
         SEGMENTS,
         right=True,
     ),

@@ -31,7 +31,7 @@ from rankgate.criteria.judge_block import Budget, CalibrationFile, JudgeBlock, T
 from rankgate.criteria.model import Age, GoldFile, MatchRule, Publish
 from rankgate.criteria.parts import Part, Stricter, keys_of
 from rankgate.criteria.retriever_block import GoldMap, Retriever, RunMap
-from rankgate.model.base_ref import BaseSide, GateChange, KeyChange, WaiverChange
+from rankgate.model.base_ref import BaseSide, GateChange, Grown, KeyChange, QueryChanges, WaiverChange
 from rankgate.model.remarks import warnings_of
 from rankgate.model.report import Provenance, Report
 from rankgate.model.traffic_lists import TrafficFiles, TrafficLabel, TrafficQuestion
@@ -305,7 +305,7 @@ OTHER = replace(QUESTION, query_id="t2")
         pytest.param({"questions": (OTHER,)}, ["removes 1 question of the traffic"], id="another in its place"),
         pytest.param(
             {"questions": (QUESTION, OTHER), "labels": (LABEL, OTHER_LABEL)},
-            ["adds 1 question to the traffic, so that half as many more may be lost"],
+            ["adds 1 question to the traffic, so half as many more may be lost"],
             id="as much again",
         ),
         pytest.param(
@@ -321,6 +321,32 @@ def test_what_is_done_to_the_traffic_warns_unless_it_only_grows(
     assert base
     warnings = warnings_of(base)
     assert [text in warning for text, warning in zip(texts, warnings, strict=True)] == [True] * len(texts)
+
+
+def test_what_a_first_sentence_has_no_room_for_is_counted() -> None:
+    base = report_of(
+        keys=[KeyChange(key=key, before=1, after=2, weakens=True) for key in ("max_unjudged", "confidence")],
+        queries=QueryChanges(
+            queries=5,
+            added=4,
+            removed=2,
+            relabelled=3,
+            edited=0,
+            added_ids=[],
+            removed_ids=[],
+            relabelled_ids=[],
+            edited_ids=[],
+            toward=3,
+            diluted=Grown(segment=None, before=5, after=9),
+        ),
+    ).base
+    assert base
+    [warning] = warnings_of(base)
+    assert warning == (
+        "the pull request changes `max_unjudged`, changes `confidence`, removes 2 questions, "
+        "relabels 3 questions (3 toward this run) and makes 1 more change"
+    )
+    assert len(f"May be merged, with a warning: {warning}".split()) <= 30
 
 
 def own_keys_of(kind: type[Part]) -> set[tuple[type[Part], str]]:

@@ -6,6 +6,7 @@ No text from the inputs stands in them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import accumulate
 
 from rankgate.model.base_ref import ACCEPT_CHANGE, BaseSide, Grown, LabelState, QueryChanges, SetLabel, TrafficChanges
 from rankgate.model.conclusion import Traffic
@@ -26,6 +27,7 @@ _NOTHING: dict[LabelState, str] = {
     "changed": "what is judged now is not what was reported before it was set; set it again once this is reported",
     "unknown": "GitHub did not say who set it, or whether that is somebody who may write to this repository",
 }
+_ROOM = 16  # words for changes in a first sentence of 30, beside those before and that there are more
 NOT_THERE = "the questions of `inputs.traffic` are not here, so that none was compared"
 
 # Fields of `TrafficChanges` with their words: what may hide a loss, and what cannot.
@@ -97,7 +99,7 @@ def warnings_of(base: BaseSide) -> list[str]:
         warnings.append(f"{what}; it counts once it is merged")
     if base.traffic and base.traffic.diluted:
         what = f"the pull request adds {count_text(base.traffic.added, 'question')} to the traffic"
-        warnings.append(f"{what}, so that half as many more may be lost")
+        warnings.append(f"{what}, so half as many more may be lost")
     if base.run_brought:
         warnings.append("the pull request changes the file of the run; let the job record it")
     if base.values_brought:
@@ -202,7 +204,7 @@ def _gold(queries: QueryChanges | None) -> list[str]:
 
 def grown_text(grown: Grown, what: str) -> str:
     """What it means that some questions became more."""
-    return f"brings {what} from {grown.before:,} to {grown.after:,} questions, so that half as many more may be lost"
+    return f"brings {what} from {grown.before:,} to {grown.after:,} questions, so half as many more may be lost"
 
 
 def traffic_texts(changes: TrafficChanges) -> list[tuple[str, bool]]:
@@ -221,7 +223,13 @@ def _of_traffic(changes: TrafficChanges | None, words: Iterable[tuple[str, str, 
 
 
 def _listed(parts: list[str]) -> str:
-    return f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else parts[0]
+    """As many as the conclusion's first sentence has room for; the others are counted."""
+    lengths = accumulate(len(part.split()) for part in parts)
+    fitting = sum(length <= _ROOM for length in lengths)
+    shown = parts[: max(fitting, 1)]
+    if others := len(parts) - len(shown):
+        shown = [*shown, f"makes {count_text(others, 'more change')}"]
+    return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]
 
 
 def lineage_note(lineage: Lineage) -> str | None:
