@@ -102,6 +102,7 @@ HARD = changed(VIOLATED, hard_check_failed=True)
 HARD_ALONE = changed(HARD, violation=None)
 UNJUDGED = changed(VIOLATED, verdict=NOT_JUDGED, violation=None)
 LACKING = changed(HOLDS, verdict=WARN, reasons=[Reason(ReasonKind.MISSING, count=8, among=20, source="run")])
+UNCOMPARED = changed(HOLDS, verdict=WARN, reasons=[Reason(ReasonKind.NO_BASELINE)])
 UNPROVEN = changed(VIOLATED, verdict=WARN, violation=None, only_inconclusive=True)
 
 
@@ -122,6 +123,7 @@ UNPROVEN = changed(VIOLATED, verdict=WARN, violation=None, only_inconclusive=Tru
         pytest.param(HARD_ALONE, WAIVER, TODAY, "hard_check", False, "no waiver covers", id="they fail alone"),
         pytest.param(UNJUDGED, WAIVER, TODAY, "not_judged", False, "could not be judged", id="not judged"),
         pytest.param(LACKING, WAIVER, TODAY, "not_judged", False, "could not be judged", id="lacking, and only warns"),
+        pytest.param(UNCOMPARED, WAIVER, TODAY, "not_judged", False, "not compared with", id="nothing to compare with"),
         pytest.param(UNPROVEN, WAIVER, TODAY, "unused", False, "is not used", id="not proven is not violated"),
     ],
 )

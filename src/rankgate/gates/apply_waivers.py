@@ -18,7 +18,15 @@ from rankgate.readers.dates import days_between
 
 SOON = 14  # days
 # Beside these a limit that shows no violation may have one all the same.
-_UNKNOWN = {ReasonKind.MISSING, ReasonKind.NO_VERDICT, ReasonKind.OTHER_JUDGE, ReasonKind.NOT_IN_BASELINE}
+_UNKNOWN = {
+    ReasonKind.MISSING,
+    ReasonKind.NO_VERDICT,
+    ReasonKind.OTHER_JUDGE,
+    ReasonKind.NO_BASELINE,
+    ReasonKind.NOT_STATED,
+    ReasonKind.NOT_IN_BASELINE,
+    ReasonKind.FOREIGN_BASELINE,
+}
 
 
 def waive(report: Report, waivers: Waivers, date: str) -> Report:
@@ -100,6 +108,6 @@ def _sentence(use: WaiverUse, gates: Sequence[GateResult], date: str) -> str:
         "unused": "is not used, since nothing is violated; remove it",
         "unknown": f"names no {what}",
         "hard_check": "does not count, since single questions fail, which no waiver covers",
-        "not_judged": "does not count, since the gate could not be judged",
+        "not_judged": "does not count, since the gate could not be judged, or not compared with the baseline",
     }
     return f"{which} {texts[use.state]}" if use.state in texts else ""
