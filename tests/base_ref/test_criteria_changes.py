@@ -324,7 +324,7 @@ def test_what_is_done_to_the_traffic_warns_unless_it_only_grows(
 
 
 def test_what_a_first_sentence_has_no_room_for_is_counted() -> None:
-    base = report_of(
+    report = report_of(
         keys=[KeyChange(key=key, before=1, after=2, weakens=True) for key in ("max_unjudged", "confidence")],
         queries=QueryChanges(
             queries=5,
@@ -339,9 +339,10 @@ def test_what_a_first_sentence_has_no_room_for_is_counted() -> None:
             toward=3,
             diluted=Grown(segment=None, before=5, after=9),
         ),
-    ).base
-    assert base
-    [warning] = warnings_of(base)
+    )
+    assert report.base
+    [warning] = warnings_of(report.base)
+    assert any("brings the gold set from 5 to 9 questions" in change.text for change in changes(report, quoted))
     assert warning == (
         "the pull request changes `max_unjudged`, changes `confidence`, removes 2 questions, "
         "relabels 3 questions (3 toward this run) and makes 1 more change"

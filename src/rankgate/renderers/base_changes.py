@@ -157,8 +157,9 @@ def _queries(queries: QueryChanges, spell: Spell) -> Iterator[tuple[str, bool]]:
         repeated = f", {queries.repeated:,} with a text that is there already" if queries.repeated else ""
         added = _ids(queries.added, queries.added_ids, spell)
         yield f"adds {added} to the gold set{repeated}", bool(queries.repeated or queries.diluted)
-    if queries.diluted and queries.diluted.segment:
-        yield grown_text(queries.diluted, f"segment {spell(queries.diluted.segment)}"), True
+    if queries.diluted:
+        segment = queries.diluted.segment
+        yield grown_text(queries.diluted, f"segment {spell(segment)}" if segment else "the gold set"), True
 
 
 def _ids(count: int, ids: Sequence[str], spell: Spell) -> str:
