@@ -20,6 +20,7 @@ import tempfile
 from pathlib import Path
 
 import cmarkgfm
+import nh3
 from cmarkgfm.cmark import Options
 from playwright.sync_api import sync_playwright
 
@@ -29,6 +30,27 @@ STYLES = ROOT / ".node" / "node_modules" / "github-markdown-css"
 SHOWN = "q-pt-007"  # a question of the demo that lost its document
 RANKGATE = (sys.executable, "-m", "rankgate")
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+
+# What GitHub's sanitiser lets through, as html-pipeline documents it.
+TAGS = set(
+    re.findall(
+        r"\w+",
+        "h1 h2 h3 h4 h5 h6 br b i strong em a pre code img tt div ins del sup sub p picture ol ul table thead tbody "
+        "tfoot blockquote dl dt dd kbd q samp var hr ruby rt rp li tr td th s strike summary details caption figure "
+        "figcaption abbr bdo cite dfn mark small source span time wbr",
+    )
+)
+EVERYWHERE = set(
+    re.findall(
+        r"[\w-]+",
+        "abbr accept accept-charset accesskey action align alt aria-describedby aria-hidden aria-label "
+        "aria-labelledby axis border char charoff charset checked clear cols colspan compact coords datetime dir "
+        "disabled enctype for frame headers height hreflang hspace id ismap itemprop label lang maxlength media method "
+        "multiple name nohref noshade nowrap open progress prompt readonly rev role rows rowspan rules scope selected "
+        "shape size span start summary tabindex title type usemap valign value width",
+    )
+)
+ATTRIBUTES = {"*": EVERYWHERE, "a": {"href"}, "img": {"src", "longdesc", "loading", "alt"}, "pre": {"lang"}}
 
 # Not every machine has a font with emoji, so the one that a failing comment shows is drawn.
 CROSS = (
@@ -40,9 +62,11 @@ FRAMES = {"light": ("#d1d9e0", "#f6f8fa", "#59636e", "#ffffff"), "dark": ("#3d44
 
 
 def as_github_shows_it(markdown: str) -> str:
-    """The HTML that GitHub's parser makes of a comment, whose tags all pass its sanitiser."""
-    options = Options.CMARK_OPT_UNSAFE | Options.CMARK_OPT_FOOTNOTES | Options.CMARK_OPT_GITHUB_PRE_LANG
-    return str(cmarkgfm.github_flavored_markdown_to_html(markdown, options))
+    """The HTML that GitHub's parser and allow-list make of a comment."""
+    parsed = cmarkgfm.github_flavored_markdown_to_html(
+        markdown, Options.CMARK_OPT_UNSAFE | Options.CMARK_OPT_FOOTNOTES | Options.CMARK_OPT_GITHUB_PRE_LANG
+    )
+    return nh3.clean(parsed, tags=TAGS, attributes=ATTRIBUTES, url_schemes={"http", "https", "mailto"})
 
 
 def demo_in(folder: Path) -> Path:

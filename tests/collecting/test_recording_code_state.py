@@ -407,7 +407,7 @@ def test_check_records_by_another_process_and_prints_its_own_output_alone() -> N
     done = call("check", "--record", "--format", "json", "--run", "other.jsonl", "--gold", "gold.jsonl")
     assert done.returncode == 0
     assert json.loads(done.stdout)["other_code"] is None
-    assert "loading\nrecorded 1 of 1 questions in other.jsonl" in done.stderr
+    assert "loading\nrecorded 1 of 1 question in other.jsonl" in done.stderr
     assert not Path("run.jsonl").exists()
 
 

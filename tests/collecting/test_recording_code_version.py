@@ -81,7 +81,7 @@ def recorded(*arguments: str) -> dict[str, object]:
 @pytest.mark.full
 def test_record_stamps_it(repository: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert recorded() == {"system": "search:search", "code_version": repository}
-    assert capsys.readouterr().out.startswith("recorded 1 of 1 questions")
+    assert capsys.readouterr().out.startswith("recorded 1 of 1 question")
 
 
 @pytest.mark.full
