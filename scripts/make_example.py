@@ -260,8 +260,8 @@ def bm25(
     index.index(list(corpus.values()), show_progress=False)
     known = {term for terms in corpus.values() for term in terms}
     for terms in searched:
-        asked = [term for term in terms if term in known]
-        scores = index.get_scores(asked).tolist() if asked else []
+        indexed = [term for term in terms if term in known]
+        scores = index.get_scores(indexed).tolist() if indexed else []
         rounded = [(id_, round(score, digits)) for id_, score in zip(corpus, scores, strict=False)]
         yield sorted((pair for pair in rounded if pair[1] > 0), key=lambda pair: (-pair[1], pair[0]))
 

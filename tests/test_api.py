@@ -229,6 +229,9 @@ def test_what_only_lines_tell_is_found_in_memory_as_in_files(tmp_path: Path) -> 
         assert each.explanation == by_files.explanation
     assert held.explanation.diagnosis[0].rule == "reranker"
     assert [each.after for each in held.explanation.differences] == ["2"]
+    beyond_json = [{**line, "settings": {("a", "b"): 1}} for line in run]
+    held = rankgate.check(gold, beyond_json, baseline=accepted, criteria=criteria)
+    assert "2" in [each.after for each in held.explanation.differences]
 
 
 @pytest.mark.parametrize("lazy", [list, iter, tuple, lambda lists: (each for each in lists)])

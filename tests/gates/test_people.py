@@ -15,7 +15,7 @@ from tests.gates.test_decide import gate, scores
 from tests.judge.calibrated import TODAY, calibrated, metric_found
 from tests.rows import each_row
 
-from rankgate.criteria import Gate, load_criteria
+from rankgate.criteria import Gate, SegmentRule, load_criteria
 from rankgate.gates.judged import Judge, PeopleUnits, Trust, filtered, judges_by_metric, trust_of, without_labels
 from rankgate.gates.segments import with_hard_checks
 from rankgate.judge.sample import answers_key
@@ -244,3 +244,11 @@ def test_the_floor_of_the_labelled_run_itself_needs_no_judge(run: Scores, tmp_pa
     found = judges_by_metric(load_criteria(str(criteria)), None, TODAY, run)[METRIC].units.trust
     assert found.floor is (None if itself else Advisory.CANNOT_TELL)
     assert found.drop is Advisory.CANNOT_TELL
+
+
+def test_a_gate_may_block_where_one_of_its_segments_does_and_the_judge_counts() -> None:
+    rule = SegmentRule(by=("lang",), regression_max=0.1, severity="error")
+    of_segments = gate(METRIC, drop=0.1, severity="warning").model_copy(update={"segments": (rule,)})
+    for units, may_block in ((PeopleUnits(Trust(None, None)), True), (people(None), False)):
+        assert units.may_block(of_segments) is may_block
+        assert not units.may_block(gate(METRIC, drop=0.1, severity="warning"))

@@ -243,6 +243,13 @@ class Gate(Part):
         return self.severity == "error"
 
     @property
+    def may_block(self) -> bool:
+        """Whether a violation of it, or in one of its segments, blocks the merge."""
+        severities = [rule.severity for rule in self.segments]
+        severities += [own.severity for rule in self.segments for own in rule.only.values()]
+        return self.blocks or "error" in severities
+
+    @property
     def limits_drop(self) -> bool:
         """Whether it, one of its segments, or how many questions may be lost needs a baseline to compare with."""
         drops = [self.regression_max, self.max_lost_queries, *(rule.regression_max for rule in self.segments)]

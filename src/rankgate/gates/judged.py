@@ -198,7 +198,7 @@ class PeopleUnits(Units):
 
     def may_block(self, gate: Gate) -> bool:
         """As far as a limit counts by this judge."""
-        return gate.blocks and gate_judge(gate, self.trust).counts
+        return gate.may_block and gate_judge(gate, self.trust).counts
 
     def value(self, gate: Gate, candidate: Scores, values: Sequence[float | None], by_metric: Estimate) -> Value:
         """The run's value in people's units, which `by_metric` is by the judge."""
@@ -231,11 +231,13 @@ class PeopleUnits(Units):
             change = people_change(pairs.delta, pairs.ci or (None, None), self._j)
         if change is not None and change.value is not None:
             baseline = value - change.value
-            low, high = (None if end is None else min(max(end, -1.0), 1.0) for end in change.ci)
-            ci = pairs.ci and (low, high)
+            low, high = change.ci
+            ci = pairs.ci and (_of_shares(low), _of_shares(high))
         elif not moved:
             return pairs
-        inwards = sum(_cut(end, gate.metric) - end for end in (min(value, baseline), max(value, baseline)))
+        lower = min(value, baseline)
+        upper = max(value, baseline)
+        inwards = _cut(lower, gate.metric) - lower + _cut(upper, gate.metric) - upper
         value = _cut(value + inwards, gate.metric)
         baseline = _cut(baseline + inwards, gate.metric)
         return replace(pairs, value=value, baseline=baseline, ci=ci, counts=None)
@@ -284,6 +286,11 @@ def _within(metric: Metric, estimate: Estimate, converted: Change) -> Estimate:
     low = None if low is None else _cut(low, metric)
     high = None if high is None else _cut(high, metric)
     return replace(estimate, value=_cut(converted.value, metric), ci=(low, high))
+
+
+def _of_shares(change: float | None) -> float | None:
+    """A change of shares, from −1 to 1."""
+    return None if change is None else min(max(change, -1.0), 1.0)
 
 
 def _cut(value: float, metric: Metric) -> float:

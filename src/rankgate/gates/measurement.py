@@ -37,10 +37,8 @@ class Units:
         return 1.0
 
     def may_block(self, gate: Gate) -> bool:
-        """Whether a limit of this gate, or one of its segments, may block."""
-        severities = [rule.severity for rule in gate.segments]
-        severities += [own.severity for rule in gate.segments for own in rule.only.values()]
-        return gate.blocks or "error" in severities
+        """Whether a limit of this gate, or of one of its segments, may block."""
+        return gate.may_block
 
     def value(self, gate: Gate, candidate: Scores, values: Sequence[float | None], by_metric: Estimate) -> Value:
         """The run's value, which `by_metric` is by the metric."""

@@ -120,7 +120,7 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
         """The signs of fewer than 30 clusters, also of too few for a proof; None where there are none that count."""
         if not self.clusters or self.metric.at_quantile is not None:
             return None
-        return self._flipped(fewest=1)
+        return self._flipped(of_few=True)
 
     def proven(self, level: float) -> bool:
         """Whether there is harm at all, at this one-sided level: by the interval, or by the exact test."""
@@ -143,11 +143,12 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
         exact_p = exact.p if exact else 1.0
         return exact_p if level is None else min(exact_p, level)
 
-    def _flipped(self, **fewest: int) -> Exact | None:
-        """The test by the signs of clusters; None where there are too many for it."""
-        from rankgate.statistics.sign_flips import cluster_flip_p  # noqa: PLC0415 -- paid only by clusters
+    def _flipped(self, *, of_few: bool = False) -> Exact | None:
+        """The test by the signs of clusters, also `of_few` that never prove harm; None where they are too many."""
+        from rankgate.statistics import sign_flips  # noqa: PLC0415 -- paid only by clusters
 
-        flipped = cluster_flip_p(self.changes, self.clusters, side=self._harm, **fewest)
+        fewest = 1 if of_few else sign_flips.MIN_CLUSTERS
+        flipped = sign_flips.cluster_flip_p(self.changes, self.clusters, side=self._harm, fewest=fewest)
         return None if flipped is None else Exact(*flipped)
 
     @property

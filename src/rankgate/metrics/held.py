@@ -92,7 +92,7 @@ def _provenance(entries: Iterable[Any]) -> Mapping[str, Any]:
     """What run lines say of the system, as those of a file do."""
     lines = (each for each in islice(entries, LOOKED_AT) if isinstance(each, Mapping) and not LISTS.isdisjoint(each))
     beside = ({key: value for key, value in line.items() if key not in PER_QUERY_KEYS} for line in lines)
-    return provenance_of(json.dumps(each, default=str).encode() for each in beside)
+    return provenance_of(json.dumps(each, default=str, skipkeys=True).encode() for each in beside)
 
 
 def _python_number(value: Any) -> Any:
